@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The main job at the shell: what the options say, put together; signals, checkpoints and the report around it.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/dedup_options.hpp"
+#include "cli/filter_choice.hpp"
+#include "cli/monitor.hpp"
+#include "cli/report.hpp"
+#include "nodup/stream/pipeline.hpp"
+#include "nodup/stream/registry.hpp"
+#include "nodup/stream/sinks/sinks.hpp"
+#include "nodup/stream/state.hpp"
+#include "nodup/text/units.hpp"
+
+namespace nodup::cli {
+
+namespace {
+
+constexpr Example kExamples[] = {
+    {"nodup access.log > distinct.log", "whole lines, order kept, the first occurrence passes"},
+    {"zcat clicks.ndjson.gz | nodup --key json:user,ad.id -D dropped.ndjson > new.ndjson",
+     "two JSON fields are the key"},
+    {"nodup --csv --header --key col:email,phone customers.csv -o unique.csv", "columns by name"},
+    {"tail -F app.log | nodup --state seen.nodup", "goes on where the last run stopped"},
+    {"nodup --error 0 ids.txt", "exact: no event is lost, at 20 bytes and more per distinct key"},
+};
+
+constexpr CommandText kText = {
+    .name = "",
+    .usage = "[FLAGS] [FILE...]",
+    .summary = "remove duplicates from event streams, in little memory, at the speed of the machine",
+    .about =
+        "Reads events from files or standard input (`-`), gzip and zstd recognised, and writes each event once, in "
+        "input "
+        "order. A duplicate never passes; a new event is dropped with the probability --error at most.",
+    .examples = kExamples,
+};
+
+// How many bad records are shown with their place; the others are only counted.
+constexpr int kBadShown = 5;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// A file by what it is, not by how it is called.
+struct Identity {
+  dev_t device;
+  ino_t inode;
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+
+std::optional<Identity> regular_file(const std::string& path, int standard_fd) {
+  struct stat status {};
+  const int result = path == "-" || path.empty() ? ::fstat(standard_fd, &status) : ::stat(path.c_str(), &status);
+  if (result != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return Identity{status.st_dev, status.st_ino};
+}
+
+class Dedup final : public Command {
+ public:
+  const CommandText& text() const override { return kText; }
+  std::vector<Flag> flags() override { return dedup_flags(options_); }
+  void operand(const std::string& word) override { options_.paths.push_back(word); }
+  int run() override;
+
+ private:
+  void refuse_same_files() const;
+  void load_state();
+  void open_sinks();
+  void on_tick();
+  void save_state(const Counts& counts);
+  void show(const Counts& counts, bool interrupted);
+  void warn_if_past_goal();
+  void finish_outputs();
+
+  // Prints a line without leaving a piece of the progress line before it.
+  void say(const std::string& line) {
+    if (progress_shown_) std::fputs("\r\x1b[K", stderr);
+    progress_shown_ = false;
+    std::fputs(line.c_str(), stderr);
+    std::fputc('\n', stderr);
+  }
+  void note(const std::string& line) {
+    if (!options_.quiet) say("nodup: " + line);
+  }
+
+  DedupOptions options_;
+  RecordFormat format_;
+  Clock::time_point begin_ = Clock::now();
+  std::optional<StateFile> state_file_;
+  std::optional<SavedFilter> resumed_;
+  std::map<std::string, std::string> notes_before_;  // of the state we go on with
+  std::uint64_t seed_ = 0;
+  std::optional<BatchReader> reader_;
+  std::optional<ChosenFilter> chosen_;
+  std::unique_ptr<Sink> passed_, dropped_;
+  std::optional<Pipeline> pipeline_;
+  std::uint64_t events_saved_ = 0;  // events the last checkpoint covers
+  int bad_shown_ = 0;
+  bool show_progress_ = false;
+  bool progress_shown_ = false;
+  bool warned_ = false;
+};
+
+// `nodup log > log` has emptied the log before we start, but `>> log`, `-o log` or `--state log` can be stopped.
+void Dedup::refuse_same_files() const {
+  struct Named {
+    std::string name;
+    std::optional<Identity> file;
+  };
+  std::vector<Named> written = {
+      {"standard output", options_.output.empty() ? regular_file("-", STDOUT_FILENO) : std::nullopt}};
+  for (const std::string& path : {options_.output, options_.dropped, options_.state})
+    if (!path.empty()) {
+      for (const Named& other : written)
+        if (other.name == path) throw UsageError(fmt::format("{} is named for two outputs", path));
+      written.push_back({path, regular_file(path, -1)});
+    }
+  for (std::size_t i = 0; i < written.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (written[i].file && written[i].file == written[j].file)
+        throw UsageError(fmt::format("{} and {} are the same file", written[j].name, written[i].name));
+  for (const std::string& path : options_.paths) {
+    const std::optional<Identity> input = regular_file(path, STDIN_FILENO);
+    for (const Named& output : written)
+      if (input && output.file == input)
+        throw UsageError(
+            fmt::format("{} is both input and output ({}): write to another file and rename it", path, output.name));
+  }
+}
+
+void Dedup::load_state() {
+  if (!options_.state.empty()) {
+    state_file_.emplace(options_.state);
+    resumed_ = state_file_->load();
+  }
+  if (resumed_) {
+    check_resumed(options_, *resumed_);
+    seed_ = resumed_->seed;
+    notes_before_ = resumed_->notes;
+  } else if (options_.seed) {
+    seed_ = *options_.seed;
+  } else if (state_file_) {
+    // Two states with different seeds do not make the same mistakes.
+    std::random_device random;
+    seed_ = std::uint64_t{random()} << 32 | random();
+  }
+}
+
+void Dedup::open_sinks() {
+  const FileMode mode = state_file_ ? FileMode::append : FileMode::replace;
+  if (options_.count) return;
+  passed_ = options_.output.empty() || options_.output == "-" ? descriptor_sink(STDOUT_FILENO, "standard output")
+                                                              : file_sink(options_.output, mode, format_.separator);
+  if (!options_.dropped.empty()) dropped_ = file_sink(options_.dropped, mode, format_.separator);
+}
+
+void Dedup::warn_if_past_goal() {
+  const double reached = chosen_->filter.rates().false_positive;
+  if (warned_ || reached <= chosen_->goal.error * (1 + 1e-9)) return;
+  warned_ = true;
+  note(fmt::format(
+      "warning: the filter is full; a new event is now dropped with probability {:.2g}, above the {:g} "
+      "asked for ({} keys in {}). More --memory or a larger --error would have prevented it.",
+      reached, chosen_->goal.error, human_count(chosen_->filter.keys()), human_bytes(chosen_->filter.bytes())));
+}
+
+// Only what has left this process is covered by a checkpoint: a crash later may let duplicates pass, never lose an
+// event.
+void Dedup::save_state(const Counts& counts) {
+  if (passed_) passed_->sync();
+  if (dropped_) dropped_->sync();
+  state_file_->save(chosen_->filter, seed_, state_notes(options_, *chosen_, notes_before_, counts));
+  events_saved_ = counts.events;
+}
+
+void Dedup::show(const Counts& counts, bool interrupted) {
+  if (options_.quiet || options_.stats == DedupOptions::Stats::none) return;
+  Report report = make_report(counts, chosen_->filter);
+  report.seconds = seconds_since(begin_);
+  report.key = options_.key;
+  report.threads = options_.threads;
+  report.error_goal = chosen_->goal.error;
+  report.interrupted = interrupted;
+  std::string text = options_.stats == DedupOptions::Stats::json ? json_report(report) : text_report(report);
+  text.pop_back();
+  say(text);
+}
+
+void Dedup::on_tick() {
+  pipeline_->between_batches([&](const Counts& counts, AnyFilter& filter) {
+    if (state_file_ && counts.events > events_saved_ && state_file_->due(options_.checkpoint)) {
+      try {
+        save_state(counts);
+      } catch (const ClosedOutput&) {
+        // The run itself will meet the closed output and end.
+      } catch (const Error& error) {
+        note(fmt::format("warning: no checkpoint: {}", error.what()));
+      }
+    }
+    warn_if_past_goal();
+    if (!show_progress_ || counts.events == 0) return;
+    std::optional<double> done;
+    if (const auto total = reader_->bytes_total(); total && *total > 0)
+      done = static_cast<double>(reader_->bytes_taken()) / static_cast<double>(*total);
+    fmt::print(stderr, "\r\x1b[K{}", progress_line(counts, filter.bytes(), seconds_since(begin_), done));
+    progress_shown_ = true;
+  });
+}
+
+void Dedup::finish_outputs() {
+  if (passed_) passed_->finish();
+  if (dropped_) dropped_->finish();
+}
+
+int Dedup::run() {
+  if (options_.paths.empty()) options_.paths.push_back("-");
+  format_ = record_format(options_);
+  if (options_.count && !(options_.output.empty() && options_.dropped.empty()))
+    throw UsageError("--count writes no records: leave --output and --dropped out");
+  if (std::ranges::count(options_.paths, "-") > 1) throw UsageError("standard input (-) can be read only once");
+  refuse_same_files();
+  Monitor monitor;  // before any thread, before any file is made
+  load_state();
+  reader_.emplace(BatchReader::Options{.paths = options_.paths, .format = format_, .wake_fd = monitor.wake_fd()});
+  const KeyContext context{.format = format_, .header = reader_->header()};
+  (void)make_key(options_.key, context);  // a wrong key is known before anything is written
+  chosen_.emplace(choose_filter(options_, *reader_, std::move(resumed_)));
+  if (!chosen_->note.empty()) note(chosen_->note);
+  open_sinks();
+
+  const Hasher hasher(seed_);
+  pipeline_.emplace(*reader_, chosen_->filter, hasher,
+                    Pipeline::Options{.threads = options_.threads,
+                                      .on_bad = options_.on_bad,
+                                      .invert = options_.invert,
+                                      .passed = passed_.get(),
+                                      .dropped = dropped_.get(),
+                                      .separator = format_.separator,
+                                      .make_key = [&] { return make_key(options_.key, context); },
+                                      .report_bad =
+                                          [&](const std::string& text) {
+                                            if (++bad_shown_ <= kBadShown) note("bad record: " + text);
+                                            if (bad_shown_ == kBadShown + 1)
+                                              note("further bad records are only counted");
+                                          }});
+  show_progress_ = options_.progress && !options_.quiet && ::isatty(STDERR_FILENO) == 1;
+  monitor.start(
+      {.stop = [&] { reader_->stop(); },
+       .show_stats =
+           [&] { pipeline_->between_batches([&](const Counts& counts, AnyFilter&) { show(counts, false); }); },
+       .tick = [&] { on_tick(); }},
+      std::chrono::milliseconds(250));
+
+  bool output_closed = false;
+  std::exception_ptr failure;
+  try {
+    pipeline_->run();
+  } catch (const ClosedOutput& closed) {
+    output_closed = true;
+    note(fmt::format("{}; stopped{}", closed.what(), state_file_ ? ", the last checkpoint of the state stays" : ""));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  monitor.finish();
+  if (progress_shown_) std::fputs("\r\x1b[K", stderr);
+  progress_shown_ = false;
+  if (output_closed) return kOk;
+
+  // After a failure to read or a bad record under --on-error fail, what came before is written: keep it if there is a
+  // state to go on with, drop it where the output should be complete or absent.
+  Counts counts;
+  pipeline_->between_batches([&](const Counts& now, AnyFilter&) { counts = now; });
+  if (failure && !state_file_) std::rethrow_exception(failure);
+  finish_outputs();
+  if (state_file_) save_state(counts);
+  if (failure) std::rethrow_exception(failure);
+
+  if (options_.count) {
+    const std::uint64_t bad = options_.on_bad == OnBadRecord::pass ? counts.bad_records : 0;
+    fmt::print("{}\n", (options_.invert ? counts.duplicates : counts.distinct) + bad);
+  }
+  warn_if_past_goal();
+  show(counts, monitor.stop_signal() != 0);
+  if (monitor.stop_signal() != 0) {
+    state_file_.reset();  // gives the lock back
+    Monitor::die_by(monitor.stop_signal());
+  }
+  return kOk;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_dedup() { return std::make_unique<Dedup>(); }
+
+}  // namespace nodup::cli

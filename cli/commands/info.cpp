@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "cli/commands.hpp"
+#include "cli/report.hpp"
+#include "nodup/filters/format.hpp"
+#include "nodup/filters/registry.hpp"
+#include "nodup/text/units.hpp"
+
+namespace nodup::cli {
+
+namespace {
+
+constexpr Example kExamples[] = {{"nodup info seen.nodup", "what is in a saved state"},
+                                 {"nodup info --json seen.nodup | jq .keys", "for programs"}};
+
+constexpr CommandText kText = {
+    .name = "info",
+    .usage = "info [--json] FILE...",
+    .summary = "what is in a saved state",
+    .about = "Loads the file as a run would, so a damaged one is told here. Nothing is changed.",
+    .examples = kExamples,
+};
+
+class Info final : public Command {
+ public:
+  const CommandText& text() const override { return kText; }
+  std::vector<Flag> flags() override {
+    return {{"--json", "", "Output", "one JSON object per file", "", [&](const std::string&) { json_ = true; }, true}};
+  }
+  void operand(const std::string& word) override { paths_.push_back(word); }
+  int run() override {
+    if (paths_.empty()) throw UsageError("which file? `nodup info seen.nodup`");
+    for (const std::string& path : paths_) print(path, load_file(path));
+    return kOk;
+  }
+
+ private:
+  void print(const std::string& path, const SavedFilter& saved) const;
+
+  std::vector<std::string> paths_;
+  bool json_ = false;
+};
+
+void Info::print(const std::string& path, const SavedFilter& saved) const {
+  const AnyFilter& f = saved.filter;
+  const double error = f.rates().false_positive;
+  if (json_) {
+    std::string parameters, notes;
+    for (const auto& [name, value] : f.facts())
+      parameters += fmt::format("{}{}:{}", parameters.empty() ? "" : ",", json_string(name), json_string(value));
+    for (const auto& [name, value] : saved.notes)
+      notes += fmt::format("{}{}:{}", notes.empty() ? "" : ",", json_string(name), json_string(value));
+    fmt::print(
+        "{{\"file\":{},\"filter\":{},\"keys\":{},\"memory_bytes\":{},\"error\":{:.6g},\"seed\":{},"
+        "\"parameters\":{{{}}},\"notes\":{{{}}}}}\n",
+        json_string(path), json_string(f.kind()), f.keys(), f.bytes(), error, saved.seed, parameters, notes);
+    return;
+  }
+  const auto row = [](std::string_view name, const std::string& value) { fmt::print("{:<14}{}\n", name, value); };
+  row("file", path);
+  row("filter", std::string(f.kind()));
+  row("errors", std::string(filter_kind(f.kind()).errors));
+  row("keys", std::to_string(f.keys()));
+  row("memory", human_bytes(f.bytes()));
+  row("error now", fmt::format("{:.3g}", error));
+  row("seed", std::to_string(saved.seed));
+  for (const auto& [name, value] : f.facts()) row("", fmt::format("{}: {}", name, value));
+  for (const auto& [name, value] : saved.notes) row("note", fmt::format("{}: {}", name, value));
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_info() { return std::make_unique<Info>(); }
+
+}  // namespace nodup::cli

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "nodup/stream/pipeline.hpp"
+#include "nodup/stream/records.hpp"
+
+namespace nodup::cli {
+
+// What was typed for the main job.
+struct DedupOptions {
+  std::vector<std::string> paths;
+
+  std::string key = "line";
+  bool csv = false, tsv = false;
+  std::optional<char> delimiter;
+  bool header = false;
+  bool zero = false;
+
+  std::string output, dropped;
+  bool invert = false;
+  bool count = false;
+
+  std::optional<double> error;
+  std::optional<std::uint64_t> events;
+  std::optional<std::uint64_t> memory;
+  bool degrade = false;
+  std::optional<std::string> filter;
+
+  std::string state;
+  std::chrono::nanoseconds checkpoint = std::chrono::seconds(30);
+  std::optional<std::uint64_t> seed;
+
+  OnBadRecord on_bad = OnBadRecord::pass;
+  unsigned threads = 1;
+  enum class Stats { text, json, none } stats = Stats::text;
+  bool quiet = false;
+  bool progress = true;
+};
+
+std::vector<Flag> dedup_flags(DedupOptions& options);
+
+// The record format that the options describe. Throws UsageError when they contradict each other.
+RecordFormat record_format(const DedupOptions& options);
+
+}  // namespace nodup::cli

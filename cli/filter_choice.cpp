@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/filter_choice.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "nodup/filters/registry.hpp"
+#include "nodup/plan/plan.hpp"
+#include "nodup/text/units.hpp"
+
+namespace nodup::cli {
+
+namespace {
+
+constexpr double kDefaultError = 1e-6;
+
+// Of a stream whose length nobody knows: 16 MiB at the default error. Larger would make small states large, smaller
+// would make every key of a long stream be looked up in one stage more.
+constexpr std::uint64_t kFirstKeys = 4'000'000;
+
+std::string kind_for(const DedupOptions& options) {
+  if (options.error == 0.0) {
+    if (options.filter && *options.filter != "exact")
+      throw UsageError(fmt::format("--error 0 means --filter exact, not {}", *options.filter));
+    return "exact";
+  }
+  return options.filter.value_or("growing");
+}
+
+std::string rate(double error) { return fmt::format("{:.2g}", error); }
+
+std::uint64_t number(const std::map<std::string, std::string>& notes, const std::string& name) {
+  std::uint64_t value = 0;
+  if (const auto it = notes.find(name); it != notes.end())
+    std::from_chars(it->second.data(), it->second.data() + it->second.size(), value);
+  return value;
+}
+
+double noted_error(const SavedFilter& state) {
+  const auto it = state.notes.find("error");
+  return it == state.notes.end() ? kDefaultError : read_probability(it->second);
+}
+
+// "1e-9 for 1e9 events needs X, you gave Y; Y gives these rates"
+[[noreturn]] void refuse(const Goal& goal, const Plan& needed, const Plan& possible) {
+  throw Error(
+      fmt::format("an error of {:g} for {} events needs {} ({}), --memory allows {}.\n"
+                  "  With {} a new event would be dropped with probability {} at the end.\n"
+                  "  Give more memory, accept a larger --error, or add --degrade to go on with that.",
+                  goal.error, human_count(goal.keys), human_bytes(needed.bytes), needed.kind, human_bytes(goal.bytes),
+                  human_bytes(possible.bytes), rate(possible.rates.false_positive)));
+}
+
+}  // namespace
+
+ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std::optional<SavedFilter> resumed) {
+  if (resumed) {
+    Goal goal{.error = noted_error(*resumed), .bytes = options.memory.value_or(0)};
+    ChosenFilter chosen{std::move(resumed->filter), goal, ""};
+    if (options.memory && chosen.filter.bytes() > *options.memory)
+      throw Error(fmt::format("the state's filter holds {}, more than --memory {}", human_bytes(chosen.filter.bytes()),
+                              human_bytes(*options.memory)));
+    chosen.filter.limit_memory(goal.bytes);
+    return chosen;
+  }
+
+  const Kind& kind = filter_kind(kind_for(options));
+  const bool exact = kind.name == "exact";
+  Goal goal{.error = options.error.value_or(kDefaultError), .bytes = options.memory.value_or(0)};
+  if (exact) goal.error = options.error.value_or(0);
+  const std::optional<std::uint64_t> known = options.events ? options.events : reader.estimated_records();
+  if (!known && !kind.grows)
+    throw UsageError(
+        fmt::format("--filter {} has a fixed size and the number of events is unknown: add --events COUNT", kind.name));
+  goal.keys = std::max<std::uint64_t>(known.value_or(kFirstKeys), 1);
+
+  Goal fit = goal;  // exact has no use for a rate, but every plan wants one inside its range
+  if (exact) fit.error = kDefaultError;
+  if (options.memory) {
+    const Plan possible = kind.plan(fit);
+    Goal free = fit;
+    free.bytes = 0;
+    const Plan needed = kind.plan(free);
+    if (known && needed.bytes > *options.memory && !options.degrade) refuse(goal, needed, possible);
+    // Without a known length: a first stage that keeps the error, as many keys as that may be.
+    if (!known && needed.bytes > *options.memory) fit.keys = most_keys(kind, *options.memory, fit.error);
+    fit.keys = std::max<std::uint64_t>(fit.keys, 1);
+  }
+  // An exact set grows from small: the number of events says little about the number of distinct keys.
+  if (exact) fit.keys = 1;
+  return {kind.make(fit), goal, ""};
+}
+
+void check_resumed(const DedupOptions& options, const SavedFilter& state) {
+  const auto differs = [&](std::string_view what, const std::string& saved, const std::string& asked,
+                           std::string_view flag) {
+    throw Error(fmt::format("the state {} was made with {} {}, this run asks for {}: give {} {}, or another --state",
+                            options.state, what, saved, asked, flag, saved));
+  };
+  const auto key = state.notes.find("key");
+  if (key == state.notes.end())
+    throw Error(fmt::format("{} is a saved filter but not the state of a stream", options.state));
+  if (key->second != options.key) differs("the key", key->second, options.key, "--key");
+  const double error = noted_error(state);
+  if (options.error && *options.error != error)
+    differs("the error", fmt::format("{:g}", error), fmt::format("{:g}", *options.error), "--error");
+  if (options.filter && *options.filter != state.filter.kind())
+    differs("the filter", std::string(state.filter.kind()), *options.filter, "--filter");
+  if (options.seed && *options.seed != state.seed)
+    differs("the seed", std::to_string(state.seed), std::to_string(*options.seed), "--seed");
+}
+
+std::map<std::string, std::string> state_notes(const DedupOptions& options, const ChosenFilter& chosen,
+                                               const std::map<std::string, std::string>& before, const Counts& counts) {
+  return {{"key", options.key},
+          {"error", fmt::format("{:.17g}", chosen.goal.error)},
+          {"version", NODUP_VERSION},
+          {"events", std::to_string(number(before, "events") + counts.events)},
+          {"distinct", std::to_string(number(before, "distinct") + counts.distinct)},
+          {"duplicates", std::to_string(number(before, "duplicates") + counts.duplicates)},
+          {"bad_records", std::to_string(number(before, "bad_records") + counts.bad_records)}};
+}
+
+}  // namespace nodup::cli

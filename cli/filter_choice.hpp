@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which filter the main job works with: planned from the options, or taken from a state that fits them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "cli/dedup_options.hpp"
+#include "nodup/filters/format.hpp"
+#include "nodup/stream/reader.hpp"
+#include "nodup/theory/goal.hpp"
+
+namespace nodup::cli {
+
+struct ChosenFilter {
+  AnyFilter filter;
+  Goal goal;         // what it was chosen for
+  std::string note;  // what the user should know, or empty
+};
+
+// Throws Error when the memory cannot hold the goal and --degrade was not given.
+ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std::optional<SavedFilter> resumed);
+
+// Does the state fit the options? Throws Error naming what is in the state and what was asked for.
+void check_resumed(const DedupOptions& options, const SavedFilter& state);
+
+// What a state keeps beside the filter; check_resumed compares it.
+std::map<std::string, std::string> state_notes(const DedupOptions& options, const ChosenFilter& chosen,
+                                               const std::map<std::string, std::string>& before, const Counts& counts);
+
+}  // namespace nodup::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "nodup/memory/pages.hpp"
+#include "nodup/memory/prefetch.hpp"
+
+namespace nodup {
+
+// `cells` zeroed numbers of `width` bits each (1 to 57), packed without gaps: counters, timers, ages. One
+// thread at a time.
+//
+// A cell is read and written through the eight bytes that begin at its first byte; a cell begins at most 7
+// bits into its byte, so 57 bits is the widest that always fits. Eight spare bytes at the end keep the last
+// access inside.
+class CellArray {
+ public:
+  static constexpr unsigned kWidest = 57;
+
+  CellArray() = default;
+  CellArray(std::uint64_t cells, unsigned width, PagePolicy policy = PagePolicy::huge)
+      : pages_(packed_bytes(cells, width) + 8, policy), cells_(cells), width_(width) {}
+
+  static constexpr std::uint64_t packed_bytes(std::uint64_t cells, unsigned width) {
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(cells) * width + 7) / 8);
+  }
+
+  std::uint64_t size() const { return cells_; }
+  unsigned width() const { return width_; }
+  std::uint64_t bytes() const { return pages_.bytes(); }
+  std::uint64_t max_value() const { return (std::uint64_t{1} << width_) - 1; }
+
+  std::uint64_t get(std::uint64_t i) const noexcept { return (load(byte_of(i)) >> (i * width_ % 8)) & max_value(); }
+  // Bits of `value` above the width are ignored.
+  void set(std::uint64_t i, std::uint64_t value) noexcept {
+    const std::uint64_t shift = i * width_ % 8;
+    const std::uint64_t mask = max_value() << shift;
+    std::uint64_t word = load(byte_of(i));
+    word = (word & ~mask) | ((value << shift) & mask);
+    __builtin_memcpy(pages_.as<unsigned char>() + byte_of(i), &word, sizeof word);
+  }
+  void prefetch(std::uint64_t i) const noexcept { nodup::prefetch(pages_.as<unsigned char>() + byte_of(i)); }
+
+ private:
+  std::uint64_t byte_of(std::uint64_t i) const noexcept { return i * width_ / 8; }
+  std::uint64_t load(std::uint64_t byte) const noexcept {
+    std::uint64_t word;
+    __builtin_memcpy(&word, pages_.as<unsigned char>() + byte, sizeof word);
+    return word;
+  }
+
+  Pages pages_;
+  std::uint64_t cells_ = 0;
+  unsigned width_ = 1;
+};
+
+}  // namespace nodup

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loops of a kernel set, written once. Each kernels_*.cpp includes this after its own line types. All of it is in
+// an unnamed namespace: every file compiles it with its own instruction set, and the linker must never merge them.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "nodup/bits/kernels.hpp"
+#include "nodup/memory/prefetch.hpp"
+
+namespace nodup {
+namespace {
+
+template <class Line, unsigned kLines>
+std::uint64_t insert_lines(std::uint64_t* table, std::uint64_t lines, const Digest* keys, std::size_t count,
+                           bool* is_new) {
+  std::uint64_t found_new = 0;
+  visit_prefetched(
+      count,
+      [&](std::size_t i) {
+        for (unsigned j = 0; j < kLines; ++j) prefetch(table + line_place(keys[i], j, lines) * kLineWords);
+      },
+      [&](std::size_t i) {
+        bool missing = false;
+        for (unsigned j = 0; j < kLines; ++j)
+          missing |= Line::insert(table + line_place(keys[i], j, lines) * kLineWords, line_word(keys[i], j));
+        is_new[i] = missing;
+        found_new += missing;
+      });
+  return found_new;
+}
+
+template <class Line, unsigned kLines>
+void contain_lines(const std::uint64_t* table, std::uint64_t lines, const Digest* keys, std::size_t count, bool* seen) {
+  visit_prefetched(
+      count,
+      [&](std::size_t i) {
+        for (unsigned j = 0; j < kLines; ++j) prefetch(table + line_place(keys[i], j, lines) * kLineWords);
+      },
+      [&](std::size_t i) {
+        bool all = true;
+        for (unsigned j = 0; j < kLines; ++j)
+          all &= Line::contains(table + line_place(keys[i], j, lines) * kLineWords, line_word(keys[i], j));
+        seen[i] = all;
+      });
+}
+
+// Positions of the ones of a 64-bit mask. Four are stored without asking how many there are: with records of 30 bytes
+// or more that is all of them, and a loop on the count would be mispredicted every other time.
+[[gnu::always_inline]] inline std::uint64_t* emit_ones(std::uint64_t mask, std::uint64_t base, std::uint64_t* out) {
+  const auto ones = static_cast<unsigned>(std::popcount(mask));
+  std::uint64_t* const end = out + ones;
+  for (unsigned i = 0; i < 4; ++i) {
+    out[i] = base + static_cast<unsigned>(std::countr_zero(mask));
+    mask &= mask - 1;
+  }
+  for (out += 4; out < end; ++out) {
+    *out = base + static_cast<unsigned>(std::countr_zero(mask));
+    mask &= mask - 1;
+  }
+  return end;
+}
+
+// `Mask` makes the 64-bit mask of matching bytes of the 64 bytes at a pointer.
+template <class Mask>
+std::size_t find_by_mask(const char* data, std::size_t size, std::uint64_t base, std::uint64_t* out, Mask mask_of) {
+  std::uint64_t* const begin = out;
+  std::size_t at = 0;
+  for (; at + 64 <= size; at += 64) out = emit_ones(mask_of(data + at), base + at, out);
+  if (at < size) {
+    char last[64] = {};
+    std::memcpy(last, data + at, size - at);
+    const std::uint64_t inside = (std::uint64_t{1} << (size - at)) - 1;
+    out = emit_ones(mask_of(last) & inside, base + at, out);
+  }
+  return static_cast<std::size_t>(out - begin);
+}
+
+template <class Line8, class Line16>
+constexpr Kernels line_kernels(std::string_view name) {
+  Kernels k{};
+  k.name = name;
+  k.insert[0][0] = insert_lines<Line8, 1>;
+  k.insert[0][1] = insert_lines<Line16, 1>;
+  k.insert[1][0] = insert_lines<Line8, 2>;
+  k.insert[1][1] = insert_lines<Line16, 2>;
+  k.contains[0][0] = contain_lines<Line8, 1>;
+  k.contains[0][1] = contain_lines<Line16, 1>;
+  k.contains[1][0] = contain_lines<Line8, 2>;
+  k.contains[1][1] = contain_lines<Line16, 2>;
+  return k;
+}
+
+}  // namespace
+}  // namespace nodup

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nodup/bits/kernels.hpp"
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "nodup/bits/kernel_sets.hpp"
+#include "nodup/error.hpp"
+
+namespace nodup {
+
+namespace {
+
+// THE list of kernel sets, best first.
+std::vector<const Kernels*> detect() {
+  std::vector<const Kernels*> sets;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt"))
+    sets.push_back(&kAvx2Kernels);
+#elif defined(__aarch64__)
+  sets.push_back(&kNeonKernels);  // part of every aarch64 processor
+#endif
+  sets.push_back(&kPortableKernels);
+  return sets;
+}
+
+std::atomic<const Kernels*> forced = nullptr;
+
+}  // namespace
+
+std::span<const Kernels* const> available_kernels() {
+  static const std::vector<const Kernels*> sets = detect();
+  return sets;
+}
+
+const Kernels& kernels() {
+  const Kernels* set = forced.load(std::memory_order_relaxed);
+  return set != nullptr ? *set : *available_kernels().front();
+}
+
+void force_kernels(std::string_view name) {
+  std::string known;
+  for (const Kernels* set : available_kernels()) {
+    if (set->name == name) {
+      forced = set;
+      return;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(set->name);
+  }
+  throw Error("no kernels called " + std::string(name) + " on this machine; there are: " + known);
+}
+
+}  // namespace nodup

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The few loops worth writing for each machine. A set of kernels is chosen once, by asking the processor; all sets
+// give the same answers to the bit (tests/kernels_test.cpp compares them), so a test or a benchmark can force any.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "nodup/bits/line.hpp"
+#include "nodup/hash/digest.hpp"
+
+namespace nodup {
+
+// find_* may write this many positions past the last one found: SIMD stores a few at once.
+inline constexpr std::size_t kFindSlack = 8;
+
+struct Kernels {
+  std::string_view name;
+
+  // Test-and-set of `count` keys in order in a table of lines, with memory asked for ahead; is_new[i] as for one
+  // key after the other. Returns how many were new.
+  using Insert = std::uint64_t (*)(std::uint64_t* table, std::uint64_t lines, const Digest* keys, std::size_t count,
+                                   bool* is_new);
+  using Contains = void (*)(const std::uint64_t* table, std::uint64_t lines, const Digest* keys, std::size_t count,
+                            bool* seen);
+  Insert insert[2][2];  // [lines per key - 1][bits per line == 16]
+  Contains contains[2][2];
+
+  // Writes base + i for every data[i] that equals the byte (or one of two bytes), ascending; returns how many. `out`
+  // has room for size + kFindSlack.
+  std::size_t (*find_byte)(const char* data, std::size_t size, char byte, std::uint64_t base, std::uint64_t* out);
+  std::size_t (*find_either)(const char* data, std::size_t size, char a, char b, std::uint64_t base,
+                             std::uint64_t* out);
+};
+
+// All sets this machine can run, best first; the last is `portable`.
+std::span<const Kernels* const> available_kernels();
+
+// The set in use: the best one, unless another was forced.
+const Kernels& kernels();
+
+// For tests and benchmarks. Throws Error naming the available ones. Not to be called while filters work.
+void force_kernels(std::string_view name);
+
+}  // namespace nodup

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nodup/bits/kernel_loops.hpp"
+#include "nodup/bits/kernel_sets.hpp"
+
+namespace nodup {
+
+namespace {
+
+// The C library's memchr is SIMD already.
+std::size_t find_byte(const char* data, std::size_t size, char byte, std::uint64_t base, std::uint64_t* out) {
+  std::uint64_t* const begin = out;
+  const char* at = data;
+  const char* const end = data + size;
+  while (at < end && (at = static_cast<const char*>(std::memchr(at, byte, static_cast<std::size_t>(end - at)))))
+    *out++ = base + static_cast<std::uint64_t>(at++ - data);
+  return static_cast<std::size_t>(out - begin);
+}
+
+std::size_t find_either(const char* data, std::size_t size, char a, char b, std::uint64_t base, std::uint64_t* out) {
+  std::uint64_t* const begin = out;
+  for (std::size_t i = 0; i < size; ++i) {
+    *out = base + i;
+    out += data[i] == a || data[i] == b;
+  }
+  return static_cast<std::size_t>(out - begin);
+}
+
+constexpr Kernels make() {
+  Kernels k = line_kernels<PortableLine8, PortableLine16>("portable");
+  k.find_byte = find_byte;
+  k.find_either = find_either;
+  return k;
+}
+
+}  // namespace
+
+constinit const Kernels kPortableKernels = make();
+
+}  // namespace nodup

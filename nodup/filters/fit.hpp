@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every fit() asks of its goal.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "nodup/error.hpp"
+#include "nodup/theory/goal.hpp"
+
+namespace nodup {
+
+inline void check_goal(const Goal& goal) {
+  if (!(goal.error > 0 && goal.error < 1))
+    throw Error("an error of " + std::to_string(goal.error) +
+                " cannot be planned for: it is a probability above 0 and below 1");
+}
+
+// How many units of memory a fit may take: all the goal allows, at least one; without a limit more than any machine has
+// but few enough for their bytes and bits to be counted in 64 bits.
+inline std::uint64_t most_units(const Goal& goal, std::uint64_t unit_bytes) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
+  return std::max<std::uint64_t>((goal.bytes == 0 ? kMostBytes : std::min(goal.bytes, kMostBytes)) / unit_bytes, 1);
+}
+
+}  // namespace nodup

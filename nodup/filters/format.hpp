@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Saved filters. docs/format.md draws the bytes; everything is little-endian.
+//
+//   magic 8 | version u32 | reserved u32 | kind text | seed u64 | notes | filter's own bytes | checksum u64
+//
+// The checksum is XXH3-64 over all bytes before it. Loading validates everything or throws Error: unknown or
+// damaged bytes never become a filter (one that "matches everything" would silently drop every event).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "nodup/filters/filter.hpp"
+
+namespace nodup {
+
+inline constexpr std::uint32_t kFormatVersion = 1;
+
+// Puts values into a byte stream and sums them up.
+class Writer {
+ public:
+  using Out = std::function<void(std::span<const std::byte>)>;
+  explicit Writer(Out out);
+  ~Writer();
+
+  void bytes(std::span<const std::byte> data);
+  void u32(std::uint32_t value);
+  void u64(std::uint64_t value);
+  void f64(double value);
+  void text(std::string_view value);  // u32 length, bytes
+  void checksum();                    // of everything so far; the end
+
+ private:
+  struct Sum;
+  Out out_;
+  std::unique_ptr<Sum> sum_;
+};
+
+// Takes values from a byte stream of known length. Every function throws Error, naming the place, when the
+// bytes end early or a value is outside what its caller can accept. `what` names the value in the message.
+class Reader {
+ public:
+  using In = std::function<std::size_t(std::span<std::byte>)>;  // fills what it can; 0 = end
+  Reader(In in, std::uint64_t size);
+  ~Reader();
+
+  std::uint64_t remaining() const { return size_ - at_; }
+  void bytes(std::span<std::byte> data, std::string_view what);
+  std::uint32_t u32(std::string_view what);
+  std::uint64_t u64(std::string_view what);
+  std::uint64_t u64(std::string_view what, std::uint64_t least, std::uint64_t most);
+  double f64(std::string_view what, double least, double most);
+  std::string text(std::string_view what, std::size_t longest);
+  void checksum();
+  // Before memory is taken for a payload: are that many bytes there at all?
+  void require(std::uint64_t payload_bytes, std::string_view what) const;
+  [[noreturn]] void damaged(std::string_view why) const;
+
+ private:
+  struct Sum;
+  In in_;
+  std::uint64_t size_;
+  std::uint64_t at_ = 0;
+  std::unique_ptr<Sum> sum_;
+};
+
+// A filter with what is needed to go on with it. Notes are free: the command keeps the key specification and
+// its counters there.
+struct SavedFilter {
+  AnyFilter filter;
+  std::uint64_t seed = 0;
+  std::map<std::string, std::string> notes;
+};
+
+// A saved filter's content without a frame of its own (for stages inside another filter).
+void save_nested(Writer& out, const AnyFilter& filter);
+AnyFilter load_nested(Reader& in);
+
+void save(Writer& out, const AnyFilter& filter, std::uint64_t seed, const std::map<std::string, std::string>& notes);
+SavedFilter load(Reader& in);
+
+// Files: written beside the target under a temporary name, synced, renamed over it, folder synced. So the
+// target holds either all of the old or all of the new content. A failure throws and leaves nothing behind.
+void save_file(const std::string& path, const AnyFilter& filter, std::uint64_t seed,
+               const std::map<std::string, std::string>& notes);
+SavedFilter load_file(const std::string& path);
+
+}  // namespace nodup

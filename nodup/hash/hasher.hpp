@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "nodup/hash/digest.hpp"
+
+// Inlined, because a call per record costs as much as hashing a short one.
+#define XXH_INLINE_ALL
+#define XXH_STATIC_LINKING_ONLY
+#include <xxhash.h>
+
+namespace nodup {
+
+// Bytes -> Digest by XXH3-128 under a seed. Equal seeds give equal digests on every machine and in every
+// version: saved filters depend on it (tests/hash_test.cpp holds known answers).
+//
+// XXH3 is not keyed against an attacker who can see answers; it only keeps one saved filter's collisions
+// from being another's.
+class Hasher {
+ public:
+  explicit Hasher(std::uint64_t seed) : seed_(seed) { XXH3_generateSecret_fromSeed(secret_.data(), seed); }
+
+  std::uint64_t seed() const { return seed_; }
+
+  Digest operator()(std::string_view bytes) const noexcept {
+    // The secret is expanded once here; XXH3_128bits_withSeed expands it anew for every key above 240 bytes.
+    const XXH128_hash_t h =
+        XXH3_128bits_withSecretandSeed(bytes.data(), bytes.size(), secret_.data(), secret_.size(), seed_);
+    return {h.low64, h.high64};
+  }
+
+ private:
+  std::uint64_t seed_;
+  alignas(64) std::array<unsigned char, XXH_SECRET_DEFAULT_SIZE> secret_;
+};
+
+}  // namespace nodup

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The key `json`: fields of a JSON record, found by their paths.
+//
+// simdjson finds the tokens of a record (brackets, commas, colons, the first bytes of strings and scalars) at several
+// GB/s; the walk over them is ours. It goes once through the record, in the record's own order, beside the tree of
+// wanted paths. So the order of fields does not matter and the first of two equal names wins, neither of which
+// simdjson's On-Demand lookups give together; and it is the faster of the two.
+//
+// Strings are compared unescaped, numbers and compounds by their text: 1 and 1.0 differ, as do {"a":1} and {"a": 1}.
+//
+// What is checked. In the whole record: UTF-8, control characters in strings, quotes that close, as many brackets
+// closed as opened, nothing behind the last (two objects on one line are one broken record). In the objects and arrays
+// walked through, up to their last wanted field: commas, colons and names. In wanted values: their spelling. What is
+// skipped is only counted for brackets: {"user":1,"x":nonsense} has the key 1. A filter asks for an event's
+// identity; whether all of it is well-formed is its consumer's question, and would cost a full parse here.
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "nodup/error.hpp"
+#include "nodup/stream/keys/json_text.hpp"
+#include "nodup/stream/keys/paths.hpp"
+#include "nodup/stream/registry.hpp"
+
+namespace nodup {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::size_t kFirstCapacity = 64 << 10;
+constexpr std::size_t kUnusedDepth = 1;  // of simdjson's own second stage, which never runs
+
+// simdjson reads, but never judges by, bytes behind a record.
+static_assert(simdjson::SIMDJSON_PADDING <= ByteBuffer::kPadding);
+
+// How a token changes the number of open brackets.
+constexpr auto kNesting = [] {
+  std::array<std::int8_t, 256> nesting{};
+  nesting['{'] = nesting['['] = 1;
+  nesting['}'] = nesting[']'] = -1;
+  return nesting;
+}();
+
+// The places of the tokens of one record.
+class Tokens {
+ public:
+  // Null, or what is wrong with the record. The record must stay where it is.
+  const char* start(std::string_view record) {
+    grow(record.size());
+    const auto error = parser_->stage1(reinterpret_cast<const std::uint8_t*>(record.data()), record.size(),
+                                       simdjson::stage1_mode::regular);
+    if (error) return simdjson::error_message(error);
+    record_ = record;
+    at_ = parser_->structural_indexes.get();
+    end_ = at_ + parser_->n_structural_indexes;
+    return nullptr;
+  }
+
+  bool done() const { return at_ == end_; }
+  // The first byte of the token at hand; at the end one that begins none.
+  char peek() const { return done() ? ' ' : record_[*at_]; }
+  char next() { return done() ? ' ' : record_[*at_++]; }
+  const char* place() const { return record_.data() + (done() ? record_.size() : *at_); }
+
+  // The whole of the scalar at hand. Tokens reach to the next one, but for the blanks between.
+  std::string_view next_scalar() {
+    const std::size_t from = *at_++;
+    return without_blanks_behind(record_.substr(from, (done() ? record_.size() : *at_) - from));
+  }
+
+  // Passes a value; false when there is none or it never ends.
+  bool skip_value() {
+    const char c = next();
+    if (c == '{' || c == '[') return skip_to_close();
+    return c != '}' && c != ']' && c != ',' && c != ':' && c != ' ';
+  }
+  // Passes all up to the bracket that closes the one just passed.
+  bool skip_to_close() {
+    for (std::uint64_t open = 1; at_ < end_;) {
+      open += static_cast<std::uint64_t>(static_cast<std::int64_t>(nesting(*at_++)));
+      if (open == 0) return true;
+    }
+    return false;
+  }
+
+  static std::string_view without_blanks_behind(std::string_view text) {
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n' || text.back() == '\r')) {
+      text.remove_suffix(1);
+    }
+    return text;
+  }
+
+ private:
+  std::int8_t nesting(std::uint32_t at) const { return kNesting[static_cast<unsigned char>(record_[at])]; }
+
+  void grow(std::size_t size) {
+    if (parser_ != nullptr && size <= parser_->capacity()) return;
+    const std::size_t room =
+        std::min<std::size_t>(std::bit_ceil(std::max(size, kFirstCapacity)), simdjson::SIMDJSON_MAXSIZE_BYTES);
+    const auto error = parser_ != nullptr ? parser_->allocate(room, kUnusedDepth)
+                                          : simdjson::get_active_implementation()->create_dom_parser_implementation(
+                                                room, kUnusedDepth, parser_);
+    if (error) throw Error(fmt::format("no memory for parsing a JSON record of {} bytes", size));
+  }
+
+  std::unique_ptr<simdjson::internal::dom_parser_implementation> parser_;
+  std::string_view record_;
+  const std::uint32_t* at_ = nullptr;
+  const std::uint32_t* end_ = nullptr;
+};
+
+class JsonKey final : public Key {
+ public:
+  explicit JsonKey(PathTree tree) : tree_(std::move(tree)), found_(tree_.names.size()) {}
+
+  void extract(Batch& batch, const Hasher& hasher) override {
+    batch.bad.clear();
+    batch.digests.resize(batch.size());
+    for (std::size_t i = batch.header; i < batch.size(); ++i) {
+      std::string_view record = batch.record(i);
+      if (i == 0 && batch.first_record == 1 && record.starts_with(kByteOrderMark)) {
+        record.remove_prefix(kByteOrderMark.size());
+      }
+      if (build_key(record)) {
+        batch.digests[i] = hasher(frame_.bytes());
+      } else {
+        batch.digests[i] = {};
+        batch.bad.push_back({i, std::move(reason_)});
+      }
+    }
+  }
+
+ private:
+  struct Found {
+    FieldTag tag = FieldTag::missing;
+    std::string_view bytes;
+  };
+
+  bool broken(std::string_view how) {
+    reason_ = fmt::format("broken JSON: {}", how);
+    return false;
+  }
+
+  bool build_key(std::string_view record) {
+    if (record.size() > simdjson::SIMDJSON_MAXSIZE_BYTES) {
+      reason_ = "longer than 4 GiB, more than the JSON parser can take";
+      return false;
+    }
+    if (record.empty()) return broken("the record is empty");
+    if (const char* const wrong = tokens_.start(record)) return broken(wrong);
+
+    ++record_;
+    std::fill(found_.begin(), found_.end(), Found{});
+    escapes_ = std::memchr(record.data(), '\\', record.size()) != nullptr;
+    if (escapes_) {
+      // All that is unescaped together is no longer than the record: the views of it stay where they are.
+      unescaped_.clear();
+      unescaped_.reserve(record.size());
+    }
+
+    const char first = tokens_.next();
+    if (first != '{' && first != '[') {
+      reason_ = "not a JSON object or array";
+      return false;
+    }
+    if (!(first == '{' ? walk_object(tree_.root) : walk_array(tree_.root))) return false;
+    if (!tokens_.done()) return broken("something follows the end of the value");
+
+    frame_.clear();
+    for (std::size_t slot = 0; slot < found_.size(); ++slot) {
+      if (found_[slot].tag == FieldTag::missing) {
+        reason_ = "no field " + tree_.names[slot];
+        return false;
+      }
+      frame_.add(found_[slot].tag, found_[slot].bytes);
+    }
+    return true;
+  }
+
+  // A string's token is followed by blanks or another token, so without blanks it ends in its quote.
+  static std::string_view inside_quotes(std::string_view text) {
+    return text.size() < 2 ? std::string_view() : text.substr(1, text.size() - 2);
+  }
+
+  // From behind the { to behind the }.
+  bool walk_object(PathNode& node) {
+    if (tokens_.peek() == '}') return tokens_.next() == '}';
+    for (std::size_t unmet = node.children.size(); unmet > 0;) {
+      if (tokens_.peek() != '"') return broken("a field has no name");
+      const std::string_view name = inside_quotes(tokens_.next_scalar());
+      if (tokens_.next() != ':') return broken("a colon is missing");
+      PathNode* child = nullptr;
+      if (!find_child(node, name, child)) return false;
+      if (child == nullptr || child->met == record_) {
+        if (!tokens_.skip_value()) return broken("a value is missing or never ends");
+      } else {
+        child->met = record_;
+        --unmet;
+        if (!take(*child)) return false;
+      }
+      const char c = tokens_.next();
+      if (c == '}') return true;
+      if (c != ',') return broken("a comma or } is missing");
+    }
+    return tokens_.skip_to_close() || broken("a { never closes");
+  }
+
+  // From behind the [ to behind the ].
+  bool walk_array(PathNode& node) {
+    if (tokens_.peek() == ']') return tokens_.next() == ']';
+    std::size_t unmet = 0;
+    for (const PathNode& child : node.children) unmet += child.index != PathNode::kNone;
+    for (std::uint64_t index = 0; unmet > 0; ++index) {
+      // No two children stand for one element: parse_paths sees to it.
+      const auto child = std::find_if(node.children.begin(), node.children.end(),
+                                      [&](const PathNode& candidate) { return candidate.index == index; });
+      if (child == node.children.end()) {
+        if (!tokens_.skip_value()) return broken("a value is missing or never ends");
+      } else {
+        --unmet;
+        if (!take(*child)) return false;
+      }
+      const char c = tokens_.next();
+      if (c == ']') return true;
+      if (c != ',') return broken("a comma or ] is missing");
+    }
+    return tokens_.skip_to_close() || broken("a [ never closes");
+  }
+
+  bool find_child(PathNode& node, std::string_view name, PathNode*& found) {
+    if (escapes_ && name.find('\\') != std::string_view::npos) {
+      name_.clear();
+      if (!append_unescaped(name, name_)) return broken("a name has a wrong escape");
+      name = name_;
+    }
+    for (PathNode& child : node.children) {
+      if (!child.by_index_only && child.name == name) {
+        found = &child;
+        break;
+      }
+    }
+    return true;
+  }
+
+  // Passes the value at hand and keeps what is wanted of it.
+  bool take(PathNode& node) {
+    const bool leaf = node.slot != PathNode::kNone;
+    const char first = tokens_.peek();
+    if (first == '{' || first == '[') {
+      const char* const from = tokens_.place();
+      tokens_.next();
+      if (!leaf) return first == '{' ? walk_object(node) : walk_array(node);
+      if (!tokens_.skip_to_close()) return broken("a value never ends");
+      const std::string_view text(from, static_cast<std::size_t>(tokens_.place() - from));
+      found_[node.slot] = {FieldTag::compound, Tokens::without_blanks_behind(text)};
+      return true;
+    }
+    if (tokens_.done() || first == ',' || first == ':' || first == '}' || first == ']') {
+      return broken("a value is missing");
+    }
+    const std::string_view text = tokens_.next_scalar();
+    return !leaf || keep_scalar(found_[node.slot], text);  // a path through a scalar leads nowhere
+  }
+
+  bool keep_scalar(Found& found, std::string_view text) {
+    if (text[0] == '"') {
+      found = {FieldTag::text, inside_quotes(text)};
+      if (!escapes_ || found.bytes.find('\\') == std::string_view::npos) return true;
+      const std::size_t from = unescaped_.size();
+      if (!append_unescaped(found.bytes, unescaped_)) return broken("a string has a wrong escape");
+      found.bytes = std::string_view(unescaped_).substr(from);
+      return true;
+    }
+    if (text == "true" || text == "false" || text == "null") {
+      found = {FieldTag::literal, text};
+      return true;
+    }
+    if (!is_json_number(text)) return broken("a value is no string, number, true, false or null");
+    found = {FieldTag::number, text};
+    return true;
+  }
+
+  PathTree tree_;
+  std::vector<Found> found_;  // by slot
+  Tokens tokens_;
+  KeyFrame frame_;
+  std::uint64_t record_ = 0;  // counts records, to tell which nodes were met in this one
+  bool escapes_ = false;      // the record has a backslash somewhere
+  std::string unescaped_;
+  std::string name_;
+  std::string reason_;
+};
+
+}  // namespace
+
+std::unique_ptr<Key> make_json_key(std::string_view specification, const KeyContext&) {
+  return std::make_unique<JsonKey>(parse_paths(specification));
+}
+
+}  // namespace nodup

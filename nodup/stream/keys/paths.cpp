@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nodup/stream/keys/paths.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "nodup/error.hpp"
+
+namespace nodup {
+namespace {
+
+// The walk over a record recurses once per step.
+constexpr std::size_t kMaxSteps = 256;
+
+struct Step {
+  std::string name;
+  std::uint64_t index = PathNode::kNone;
+  bool by_index_only = false;
+};
+
+std::uint64_t parse_index(std::string_view digits) {
+  if (digits.empty() || (digits.size() > 1 && digits[0] == '0')) return PathNode::kNone;
+  std::uint64_t index = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  if (error != std::errc() || end != digits.data() + digits.size()) return PathNode::kNone;
+  return index;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  PathTree parse() {
+    do {
+      const std::size_t from = at_;
+      std::vector<Step> steps = parse_path();
+      add(steps, std::string(text_.substr(from, at_ - from)));
+    } while (take(','));
+    return std::move(tree_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw Error(fmt::format("--key json:{}: {}", text_, reason));
+  }
+  bool at_end() const { return at_ == text_.size(); }
+  bool take(char c) {
+    if (at_end() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  std::vector<Step> parse_path() {
+    std::vector<Step> steps;
+    if (at_end() || text_[at_] != '[') steps.push_back(parse_name());
+    while (!at_end() && text_[at_] != ',') {
+      if (take('[')) {
+        steps.push_back(parse_brackets());
+      } else if (take('.')) {
+        steps.push_back(parse_name());
+      } else {
+        fail(fmt::format("after ] comes a dot, a [ or a comma, not '{}'", text_[at_]));
+      }
+      if (steps.size() > kMaxSteps) fail(fmt::format("a path may have {} steps at most", kMaxSteps));
+    }
+    return steps;
+  }
+
+  Step parse_name() {
+    Step step;
+    bool escaped = false;
+    for (; !at_end(); ++at_) {
+      char c = text_[at_];
+      if (c == '.' || c == ',' || c == '[') break;
+      if (c == '\\') {
+        if (++at_ == text_.size()) fail("a backslash at the end stands for nothing; write \\\\ for a backslash");
+        c = text_[at_];
+        if (c != '.' && c != ',' && c != '[' && c != '\\') {
+          fail(fmt::format("\\{} is unknown; there are \\. \\, \\[ and \\\\", c));
+        }
+        escaped = true;
+      }
+      step.name += c;
+    }
+    if (step.name.empty()) fail("a name is empty; paths look like user,ad.id,tags[0]");
+    if (!escaped) step.index = parse_index(step.name);
+    return step;
+  }
+
+  Step parse_brackets() {
+    const std::size_t close = text_.find(']', at_);
+    if (close == std::string_view::npos) fail("a [ is never closed; write \\[ if it belongs to the name");
+    Step step;
+    step.by_index_only = true;
+    step.index = parse_index(text_.substr(at_, close - at_));
+    if (step.index == PathNode::kNone) fail("between [ and ] stands the number of an element, from 0");
+    at_ = close + 1;
+    return step;
+  }
+
+  void add(const std::vector<Step>& steps, std::string typed) {
+    PathNode* node = &tree_.root;
+    for (const Step& step : steps) {
+      if (node->slot != PathNode::kNone) {
+        fail(fmt::format("{} already holds {}; name one of the two", tree_.names[node->slot], typed));
+      }
+      node = &child(*node, step);
+    }
+    if (node->slot != PathNode::kNone) fail(fmt::format("{} is named twice", typed));
+    if (!node->children.empty()) fail(fmt::format("{} already holds a path named before it", typed));
+    node->slot = tree_.names.size();
+    tree_.names.push_back(std::move(typed));
+  }
+
+  PathNode& child(PathNode& parent, const Step& step) {
+    for (PathNode& node : parent.children) {
+      if (node.by_index_only == step.by_index_only) {
+        if (step.by_index_only ? node.index == step.index : node.name == step.name) return node;
+      } else if (node.index != PathNode::kNone && node.index == step.index) {
+        fail(fmt::format("[{0}] and .{0} may be the same element; write one of the two", step.index));
+      }
+    }
+    PathNode& added = parent.children.emplace_back();
+    added.name = step.name;
+    added.index = step.index;
+    added.by_index_only = step.by_index_only;
+    return added;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  PathTree tree_;
+};
+
+}  // namespace
+
+PathTree parse_paths(std::string_view specification) { return Parser(specification).parse(); }
+
+}  // namespace nodup

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nodup/stream/pipeline.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace nodup {
+
+namespace {
+
+// Reading pauses while more than this waits to be judged, so that very long records do not pile up, one per thread.
+constexpr std::uint64_t kMostBytesWaiting = std::uint64_t{32} << 20;
+
+}  // namespace
+
+Pipeline::Pipeline(BatchReader& reader, AnyFilter& filter, const Hasher& hasher, Options options)
+    : reader_(reader), filter_(filter), hasher_(hasher), options_(std::move(options)) {
+  error_before_ = filter_.rates().false_positive;
+}
+
+void Pipeline::run() {
+  std::vector<std::jthread> helpers;
+  for (unsigned i = 1; i < options_.threads; ++i) helpers.emplace_back([this] { work(); });
+  work();
+  helpers.clear();  // joins
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Pipeline::work() {
+  std::unique_ptr<Key> key;
+  Batch batch;
+  std::uint64_t ticket = 0;
+  while (read(batch, ticket)) {
+    std::exception_ptr trouble;
+    try {
+      if (!key) key = options_.make_key();
+      key->extract(batch, hasher_);
+    } catch (...) {
+      trouble = std::current_exception();
+    }
+    std::unique_lock lock(judge_lock_);
+    turn_changed_.wait(lock, [&] { return turn_ == ticket || failed_; });
+    if (failed_) return;
+    try {
+      if (trouble) std::rethrow_exception(trouble);
+      judge(batch);
+    } catch (...) {
+      failed_ = true;
+      failure_ = std::current_exception();
+    }
+    ++turn_;
+    bytes_waiting_ -= batch.bytes.size();
+    lock.unlock();
+    turn_changed_.notify_all();
+  }
+}
+
+// The next batch and its place in the order. A failure to read counts as the end: what was read before is still judged.
+bool Pipeline::read(Batch& batch, std::uint64_t& ticket) {
+  const std::lock_guard reading(read_lock_);
+  if (input_ended_) return false;
+  {
+    std::unique_lock lock(judge_lock_);
+    turn_changed_.wait(lock, [&] { return bytes_waiting_ < kMostBytesWaiting || failed_; });
+    if (failed_) return false;
+  }
+  try {
+    input_ended_ = !reader_.next(batch);
+  } catch (...) {
+    input_ended_ = true;
+    const std::lock_guard lock(judge_lock_);
+    if (!failure_) failure_ = std::current_exception();
+  }
+  if (input_ended_) return false;
+  ticket = next_ticket_++;
+  const std::lock_guard lock(judge_lock_);
+  bytes_waiting_ += batch.bytes.size();
+  return true;
+}
+
+void Pipeline::between_batches(const std::function<void(const Counts&, AnyFilter&)>& f) {
+  const std::lock_guard lock(judge_lock_);
+  settle_losses();
+  f(counts_, filter_);
+}
+
+void Pipeline::judge(const Batch& batch) {
+  const std::size_t records = batch.size();
+  if (records > room_) {
+    room_ = 2 * records;
+    is_new_ = std::make_unique_for_overwrite<bool[]>(room_);
+    passes_ = std::make_unique_for_overwrite<bool[]>(room_);
+    turns_ = std::make_unique_for_overwrite<std::uint64_t[]>(room_ + 2);
+  }
+  if (!batch.bad.empty() && options_.on_bad == OnBadRecord::fail) {
+    const BadRecord& first = batch.bad.front();
+    throw Error(fmt::format("{}: record {}: {}; --on-error pass or drop would go on", reader_.input_name(batch.input),
+                            batch.first_record + first.index, first.reason));
+  }
+  for (const BadRecord& bad : batch.bad)
+    if (options_.report_bad)
+      options_.report_bad(fmt::format("{}: record {}: {}", reader_.input_name(batch.input),
+                                      batch.first_record + bad.index, bad.reason));
+
+  filter_.make_room(batch.digests.size());
+  filter_.insert_all(batch.digests, is_new_.get());
+  const auto fresh = static_cast<std::uint64_t>(std::count(is_new_.get(), is_new_.get() + batch.digests.size(), true));
+  mark_verdicts(batch);
+  if (options_.passed != nullptr) write_runs(batch, true, *options_.passed, passed_owes_separator_);
+  if (options_.dropped != nullptr) write_runs(batch, false, *options_.dropped, dropped_owes_separator_);
+
+  counts_.events += records - batch.header;
+  counts_.bad_records += batch.bad.size();
+  counts_.distinct += fresh;
+  counts_.duplicates += batch.digests.size() - fresh;
+  counts_.bytes += batch.bytes.size();
+  count_losses(fresh);
+}
+
+// passes_[i] for every record, and turns_: the record numbers where runs of equal verdicts begin. The first run is one
+// of passing records, perhaps an empty one.
+void Pipeline::mark_verdicts(const Batch& batch) {
+  const std::size_t records = batch.size();
+  bool* passes = passes_.get();
+  if (batch.header == 0 && batch.bad.empty()) {
+    for (std::size_t i = 0; i < records; ++i) passes[i] = is_new_[i] != options_.invert;
+  } else {
+    auto bad = batch.bad.begin();
+    std::size_t keyed = 0;
+    for (std::size_t i = 0; i < records; ++i) {
+      if (i < batch.header) {
+        passes[i] = batch.first_header;
+      } else if (bad != batch.bad.end() && bad->index == i) {
+        passes[i] = options_.on_bad == OnBadRecord::pass;
+        ++bad;
+      } else {
+        passes[i] = is_new_[keyed++] != options_.invert;
+      }
+    }
+  }
+  // No branch on the verdict: it is a coin flip.
+  std::size_t count = 0;
+  bool run_passes = true;
+  for (std::size_t i = 0; i < records; ++i) {
+    turns_[count] = i;
+    count += passes[i] != run_passes;
+    run_passes = passes[i];
+  }
+  turns_[count] = records;
+  turn_count_ = count;
+}
+
+void Pipeline::write_runs(const Batch& batch, bool passed, Sink& sink, bool& owes_separator) {
+  pieces_.clear();
+  const bool header_here = batch.header == 1 && batch.first_header;
+  // The dropped ones get the header row too, so that both outputs can be read alike; neither gets it twice.
+  const bool repeat_header = header_here && !passed && !sink.continues();
+  const bool omit_header = header_here && passed && sink.continues();
+  // A separator that the last record of the input before lacked.
+  if (owes_separator) pieces_.push_back({&options_.separator, 1});
+  const std::size_t nothing = pieces_.size();
+  char* const bytes = const_cast<char*>(batch.bytes.data());
+  const auto add = [&](std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t begin = batch.begin(from);
+    const std::uint64_t end = std::min<std::uint64_t>(batch.ends[to - 1] + 1, batch.bytes.size());
+    if (end > begin) pieces_.push_back({bytes + begin, end - begin});
+  };
+  if (repeat_header) add(0, 1);
+  bool run_passes = true;
+  std::uint64_t from = 0;
+  for (std::size_t i = 0; i <= turn_count_; ++i) {
+    const std::uint64_t to = turns_[i];
+    if (run_passes == passed) {
+      if (omit_header && from == 0) from = 1;
+      // A header that is dropped because it came before is in neither output.
+      if (!passed && from == 0 && batch.header == 1) from = 1;
+      if (to > from) add(from, to);
+    }
+    from = to;
+    run_passes = !run_passes;
+  }
+  if (pieces_.size() == nothing) return;
+  // ends.back() lies behind the bytes only if the last record lacks its separator.
+  const char* const last = static_cast<const char*>(pieces_.back().iov_base) + pieces_.back().iov_len;
+  owes_separator = last == bytes + batch.bytes.size() && batch.ends.back() == batch.bytes.size();
+  sink.write(pieces_);
+}
+
+// The error changes slowly and asking for it takes microseconds: ask when the filter has grown by 1 %.
+void Pipeline::count_losses(std::uint64_t fresh) {
+  fresh_unsettled_ += fresh;
+  if (fresh_unsettled_ > counts_.distinct / 100 + 1000) settle_losses();
+}
+
+// Each new event that passed stands for 1 / (1 - error) that came: the rest were taken for duplicates. The error of
+// these events lies between that before the first and that after the last of them.
+void Pipeline::settle_losses() {
+  if (fresh_unsettled_ == 0) return;
+  const double error_now = filter_.rates().false_positive;
+  const double error = std::min((error_before_ + error_now) / 2, 0.999999);
+  counts_.expected_lost += static_cast<double>(fresh_unsettled_) * error / (1 - error);
+  error_before_ = error_now;
+  fresh_unsettled_ = 0;
+}
+
+}  // namespace nodup

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The main job: read, take keys, ask the filter, pass the new ones on.
+//
+// Every thread does the same: read a block (one thread at a time), take and hash its keys (in parallel), then, when
+// its turn in input order has come, judge and write it (one at a time). The block stays in the cache of the core that
+// read it, and the filter sees the keys in input order, so output and state are the same for every number of threads.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "nodup/filters/filter.hpp"
+#include "nodup/hash/hasher.hpp"
+#include "nodup/stream/key.hpp"
+#include "nodup/stream/reader.hpp"
+#include "nodup/stream/sink.hpp"
+
+namespace nodup {
+
+// What to do with a record that has no key.
+enum class OnBadRecord { pass, drop, fail };
+
+struct Counts {
+  std::uint64_t events = 0;  // records judged, bad ones included, header rows not
+  std::uint64_t distinct = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t bad_records = 0;
+  std::uint64_t bytes = 0;  // of records and separators
+  // Of all new events so far, how many are expected to have been judged duplicates: the sum of the error that each met.
+  double expected_lost = 0;
+};
+
+class Pipeline {
+ public:
+  struct Options {
+    unsigned threads = 1;
+    OnBadRecord on_bad = OnBadRecord::pass;
+    bool invert = false;      // pass the duplicates instead
+    Sink* passed = nullptr;   // nullptr: nowhere
+    Sink* dropped = nullptr;  // nullptr: nowhere
+    char separator = '\n';
+    std::function<std::unique_ptr<Key>()> make_key;  // called once per thread
+    // Told of every bad record under the lock, in input order: "file: record 17: no field user".
+    std::function<void(const std::string&)> report_bad;
+  };
+
+  Pipeline(BatchReader& reader, AnyFilter& filter, const Hasher& hasher, Options options);
+
+  // To the end of the input, or until the reader is stopped. Throws what went wrong; then everything before that
+  // place has been judged and written.
+  void run();
+
+  // Runs f(counts, filter) between two batches, when all that was judged has been written. Any thread.
+  void between_batches(const std::function<void(const Counts&, AnyFilter&)>& f);
+
+ private:
+  void work();
+  bool read(Batch& batch, std::uint64_t& ticket);
+  void judge(const Batch& batch);
+  void mark_verdicts(const Batch& batch);
+  void write_runs(const Batch& batch, bool passed, Sink& sink, bool& owes_separator);
+  void count_losses(std::uint64_t fresh);
+  void settle_losses();
+
+  BatchReader& reader_;
+  AnyFilter& filter_;
+  const Hasher& hasher_;
+  Options options_;
+
+  std::mutex read_lock_;
+  std::uint64_t next_ticket_ = 0;
+  bool input_ended_ = false;
+
+  std::mutex judge_lock_;  // guards all below
+  std::condition_variable turn_changed_;
+  std::uint64_t turn_ = 0;
+  std::uint64_t bytes_waiting_ = 0;
+  bool failed_ = false;
+  std::exception_ptr failure_;
+  Counts counts_;
+  std::unique_ptr<bool[]> is_new_;
+  std::unique_ptr<bool[]> passes_;          // per record of the batch in work
+  std::unique_ptr<std::uint64_t[]> turns_;  // record numbers where passes_ changes
+  std::size_t room_ = 0;                    // records these three have room for
+  std::size_t turn_count_ = 0;
+  std::vector<iovec> pieces_;
+  bool passed_owes_separator_ = false;
+  bool dropped_owes_separator_ = false;
+  double error_before_ = 0;            // the filter's false positive rate when last asked
+  std::uint64_t fresh_unsettled_ = 0;  // new events since then
+};
+
+}  // namespace nodup

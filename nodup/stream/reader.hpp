@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nodup/stream/batch.hpp"
+#include "nodup/stream/records.hpp"
+#include "nodup/stream/source.hpp"
+
+namespace nodup {
+
+// Reads inputs one after the other and cuts them into batches of whole records. A batch never holds records of two
+// inputs. One thread at a time.
+class BatchReader {
+ public:
+  struct Options {
+    std::vector<std::string> paths;  // "-" is standard input
+    RecordFormat format;
+    int wake_fd = -1;  // readable: stop waiting for input
+    // 256 KiB stay in a core's own cache from the read to the hashing; larger blocks were slower, smaller ones too.
+    std::size_t block_bytes = std::size_t{256} << 10;
+  };
+
+  // Looks at all inputs before any is read: a missing file is known before anything is written. Throws Error.
+  explicit BatchReader(Options options);
+  ~BatchReader();
+
+  // False at the end of all inputs. A batch has one record at least.
+  bool next(Batch& batch);
+  // No further input is read; what has been read still comes out. Any thread may call it.
+  void stop() { stopped_ = true; }
+
+  // The header row of the first input that has any content. Reads ahead.
+  std::optional<std::string> header();
+  // How many records the inputs hold, judged by the first batch; nothing where their size is unknown.
+  std::optional<std::uint64_t> estimated_records();
+
+  const std::string& input_name(std::size_t input) const { return options_.paths[input]; }
+
+  // For progress; may be asked while another thread reads.
+  std::optional<std::uint64_t> bytes_total() const { return bytes_total_; }
+  std::uint64_t bytes_taken() const { return bytes_taken_; }  // of bytes_total: packed, where inputs are packed
+
+ private:
+  bool read_batch(Batch& batch);
+  bool open_next();
+  void check_header(Batch& batch);
+  bool read_ahead();
+
+  Options options_;
+  RecordScanner scanner_;
+  std::unique_ptr<Source> source_;
+  std::size_t next_input_ = 0;
+  std::uint64_t next_record_ = 1;
+  std::optional<Batch> ahead_;  // read before it was asked for
+  bool ended_ = false;
+  std::string tail_;  // the beginning of a record whose end was not yet read
+  std::optional<std::string> header_;
+  std::size_t header_input_ = 0;
+  std::optional<std::uint64_t> bytes_total_ = 0;
+  std::uint64_t bytes_of_closed_ = 0;
+  std::atomic<std::uint64_t> bytes_taken_ = 0;
+  std::atomic<bool> stopped_ = false;
+};
+
+}  // namespace nodup

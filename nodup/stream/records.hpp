@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace nodup {
+
+// How bytes are cut into records and records into columns.
+struct RecordFormat {
+  char separator = '\n';  // ends a record; '\0' for find -print0 and the like
+  char delimiter = 0;     // between columns; 0: records have no columns
+  bool quoted = false;    // RFC 4180: a column may stand in "quotes", with "" for a quote, and hold separators
+  bool header = false;    // the first record of each input names the columns
+};
+
+// Finds record ends in a block that arrives piece by piece.
+//
+// A quote opens a quoted column only at the column's first byte, so a stray quote (5" disk) inside a plain column
+// is just a byte. Inside, "" stands for a quote and any other quote closes.
+class RecordScanner {
+ public:
+  explicit RecordScanner(const RecordFormat& format) : format_(format) {}
+
+  // Appends to `ends` the places in [from, size) of the separators that end records. The bytes before `from` of the
+  // open record must still stand before it; call with growing `from` as bytes arrive.
+  void scan(const char* data, std::uint64_t from, std::uint64_t size, std::vector<std::uint64_t>& ends);
+  // After the last byte of an input: is its last record a row whose quotes never close?
+  bool inside_quotes() const { return inside_ && quote_at_ == kNone; }
+  void start_input() {
+    inside_ = false;
+    quote_at_ = kNone;
+  }
+  // The bytes before `offset` were taken away: what stood at `offset` now stands at 0.
+  void shift(std::uint64_t offset) {
+    if (quote_at_ != kNone) quote_at_ -= offset;
+  }
+
+ private:
+  void scan_quoted(const char* data, std::uint64_t from, std::uint64_t size, std::vector<std::uint64_t>& ends);
+
+  RecordFormat format_;
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  bool inside_ = false;             // within a quoted column
+  std::uint64_t quote_at_ = kNone;  // the last quote met inside: it closes, unless another one follows at once
+};
+
+}  // namespace nodup

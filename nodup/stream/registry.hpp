@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "nodup/stream/key.hpp"
+#include "nodup/stream/source.hpp"
+
+namespace nodup {
+
+// One kind of key: "json:user,ad.id" is kind `json` with the specification "user,ad.id".
+struct KeyKind {
+  std::string_view name;
+  std::string_view usage;    // "json:PATH[,PATH...]"
+  std::string_view summary;  // for the help
+  // Throws Error when the specification is wrong or does not fit the context.
+  std::unique_ptr<Key> (*make)(std::string_view specification, const KeyContext& context);
+};
+
+// One way of packing bytes, recognised by how they begin.
+struct Packing {
+  std::string_view name;
+  std::string_view magic;  // the first bytes
+  std::unique_ptr<Source> (*unpack)(std::unique_ptr<Source> packed);
+};
+
+// THE lists (registry.cpp).
+std::span<const KeyKind> key_kinds();
+std::span<const Packing> packings();
+
+// Makes the key for a specification as typed ("line", "col:2,email"). Throws Error.
+std::unique_ptr<Key> make_key(std::string_view specification, const KeyContext& context);
+
+}  // namespace nodup

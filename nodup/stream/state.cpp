@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nodup/stream/state.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace nodup {
+
+StateFile::StateFile(std::string path) : path_(std::move(path)), lock_path_(path_ + ".lock") {
+  for (;;) {
+    lock_fd_ = ::open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock_fd_ < 0) throw Error(fmt::format("cannot make the lock {}: {}", lock_path_, std::strerror(errno)));
+    if (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
+      const int reason = errno;
+      ::close(lock_fd_);
+      lock_fd_ = -1;
+      if (reason == EWOULDBLOCK)
+        throw Error(
+            fmt::format("the state {} is in use by another process; wait for it, or give this one a state of "
+                        "its own",
+                        path_));
+      throw Error(fmt::format("cannot lock {}: {}", lock_path_, std::strerror(reason)));
+    }
+    // The holder before us removes the file when it ends: what we locked may have no name any more.
+    struct stat ours {
+    }, named{};
+    if (::fstat(lock_fd_, &ours) == 0 && ::stat(lock_path_.c_str(), &named) == 0 && ours.st_ino == named.st_ino &&
+        ours.st_dev == named.st_dev)
+      return;
+    ::close(lock_fd_);
+  }
+}
+
+StateFile::~StateFile() {
+  if (lock_fd_ < 0) return;
+  ::unlink(lock_path_.c_str());
+  ::close(lock_fd_);
+}
+
+std::optional<SavedFilter> StateFile::load() const {
+  if (::access(path_.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
+  return load_file(path_);
+}
+
+void StateFile::save(const AnyFilter& filter, std::uint64_t seed, const std::map<std::string, std::string>& notes) {
+  const auto begin = Clock::now();
+  save_file(path_, filter, seed, notes);
+  saved_at_ = Clock::now();
+  save_took_ = saved_at_ - begin;
+}
+
+bool StateFile::due(std::chrono::nanoseconds interval) const {
+  return Clock::now() - saved_at_ >= std::max<Clock::duration>(interval, 20 * save_took_);
+}
+
+}  // namespace nodup

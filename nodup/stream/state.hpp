@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "nodup/filters/format.hpp"
+
+namespace nodup {
+
+// A saved filter that one process at a time goes on with: the file, its lock and the rhythm of its checkpoints.
+//
+// The lock is a file of its own (PATH.lock), because the state itself is replaced by every save. It vanishes with
+// the process, however that ends.
+class StateFile {
+ public:
+  // Throws Error when another process holds the state.
+  explicit StateFile(std::string path);
+  StateFile(const StateFile&) = delete;
+  StateFile& operator=(const StateFile&) = delete;
+  ~StateFile();
+
+  const std::string& path() const { return path_; }
+  // Nothing, if there is no such file yet. Throws Error when it is damaged; the file stays untouched.
+  std::optional<SavedFilter> load() const;
+  void save(const AnyFilter& filter, std::uint64_t seed, const std::map<std::string, std::string>& notes);
+
+  // Is it time for a checkpoint? Every `interval`, stretched so that saving takes at most a twentieth of the time.
+  bool due(std::chrono::nanoseconds interval) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string path_;
+  std::string lock_path_;
+  int lock_fd_ = -1;
+  Clock::time_point saved_at_ = Clock::now();
+  Clock::duration save_took_{};
+};
+
+}  // namespace nodup

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+
+namespace nodup::theory {
+
+// False positives of a line-blocked filter: each key puts one bit into each of b lanes of w bits (b*w = 512) in each
+// of L lines chosen at random among `lines`.
+//
+// Given N keys in a line, a lane has a given bit set with probability 1-(1-1/w)^N, and lanes are independent given N;
+// N is Poisson with mean n*L/lines (Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters",
+// section 3). The two lines of a key are independent. Model error: none seen above the noise of 1e8 probes as long as
+// there are 100 lines or more; with fewer, N is binomial and the truth lies below.
+inline double blocked_false_positive(double n, double lines, unsigned L, unsigned b, unsigned w) {
+  const double mean = n * L / lines;
+  if (mean <= 0) return 0;
+  const double spread = 12 * std::sqrt(mean) + 40;  // beyond it the Poisson weights are below 1e-20
+  const double first = mean > spread ? std::floor(mean - spread) : 0;
+  const double last = std::ceil(mean + spread);
+  const double log_zero = std::log1p(-1.0 / w);
+  double weight = std::exp(first * std::log(mean) - mean - std::lgamma(first + 1));
+  double sum = 0;
+  for (double load = first; load <= last; ++load) {
+    sum += weight * std::pow(-std::expm1(load * log_zero), static_cast<double>(b));
+    weight *= mean / (load + 1);
+  }
+  return std::pow(std::fmin(sum, 1.0), static_cast<double>(L));
+}
+
+}  // namespace nodup::theory
