@@ -11,7 +11,9 @@ sources = $(shell find nodup cli tests bench examples -name '*.[ch]pp' | sort)
 preset-%:
 	@cmake --preset $* && cmake --build --preset $*
 
-build: preset-release
+build:
+	tools/install_deps
+	$(MAKE) preset-release
 
 demo: build
 	@tools/demo
@@ -33,7 +35,9 @@ fuzz:
 	$(MAKE) preset-fuzz
 	for f in build/fuzz/bin/*_fuzz; do "$$f" -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
-tsan: preset-tsan
+tsan:
+	tools/install_deps
+	$(MAKE) preset-tsan
 	ctest --preset tsan
 
 format:

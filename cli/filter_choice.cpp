@@ -31,6 +31,14 @@ std::string kind_for(const DedupOptions& options) {
 
 std::string rate(double error) { return fmt::format("{:.2g}", error); }
 
+// How bytes become records and columns, as far as it decides what a key is.
+std::string records_note(const DedupOptions& options) {
+  const RecordFormat format = record_format(options);
+  std::string text = format.separator == '\0' ? "null" : "lines";
+  if (format.delimiter != 0) text += fmt::format(" delimiter {:#04x}", static_cast<unsigned char>(format.delimiter));
+  return format.quoted ? text + " quoted" : text;
+}
+
 std::uint64_t number(const std::map<std::string, std::string>& notes, const std::string& name) {
   std::uint64_t value = 0;
   if (const auto it = notes.find(name); it != notes.end())
@@ -45,6 +53,12 @@ double noted_error(const SavedFilter& state) {
 
 // "1e-9 for 1e9 events needs X, you gave Y; Y gives these rates"
 [[noreturn]] void refuse(const Goal& goal, const Plan& needed, const Plan& possible) {
+  if (goal.error == 0)
+    throw Error(
+        fmt::format("an exact set of {} events needs up to {}, --memory allows {}.\n"
+                    "  Give more memory, an --error above 0, or add --degrade to try: it fails only when more are "
+                    "distinct than fit.",
+                    human_count(goal.keys), human_bytes(needed.bytes), human_bytes(goal.bytes)));
   throw Error(
       fmt::format("an error of {:g} for {} events needs {} ({}), --memory allows {}.\n"
                   "  With {} a new event would be dropped with probability {} at the end.\n"
@@ -103,6 +117,12 @@ void check_resumed(const DedupOptions& options, const SavedFilter& state) {
   if (key == state.notes.end())
     throw Error(fmt::format("{} is a saved filter but not the state of a stream", options.state));
   if (key->second != options.key) differs("the key", key->second, options.key, "--key");
+  const auto records = state.notes.find("records");
+  if (records == state.notes.end() || records->second != records_note(options))
+    throw Error(
+        fmt::format("the state {} was made for records of the form `{}`, this run reads `{}`: give the same --csv, "
+                    "--tsv, --delimiter and --null, or another --state",
+                    options.state, records == state.notes.end() ? "unknown" : records->second, records_note(options)));
   const double error = noted_error(state);
   if (options.error && *options.error != error)
     differs("the error", fmt::format("{:g}", error), fmt::format("{:g}", *options.error), "--error");
@@ -115,7 +135,8 @@ void check_resumed(const DedupOptions& options, const SavedFilter& state) {
 std::map<std::string, std::string> state_notes(const DedupOptions& options, const ChosenFilter& chosen,
                                                const std::map<std::string, std::string>& before, const Counts& counts) {
   return {{"key", options.key},
-          {"error", fmt::format("{:.17g}", chosen.goal.error)},
+          {"records", records_note(options)},
+          {"error", fmt::format("{}", chosen.goal.error)},  // the shortest text that reads as the same number
           {"version", NODUP_VERSION},
           {"events", std::to_string(number(before, "events") + counts.events)},
           {"distinct", std::to_string(number(before, "distinct") + counts.distinct)},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -57,6 +58,11 @@ std::vector<std::string> groups_of(const std::vector<Flag>& flags) {
 
 std::string usage_line(Command& command) { return fmt::format("Usage: nodup {}\n", command.text().usage); }
 
+// What every command understands besides its own flags (parse.cpp answers them).
+std::vector<Flag> help_flags() {
+  return {{"-h", "", "Help", "the common flags", "", {}}, {"--help", "", "Help", "everything, with examples", "", {}}};
+}
+
 // Every command with its flags, for the man page and the completions.
 template <class Visit>
 void for_each_command(Visit&& visit) {
@@ -103,7 +109,7 @@ std::string bash_completions() {
   return fmt::format(
       "_nodup() {{\n  local current=${{COMP_WORDS[COMP_CWORD]}} words\n"
       "  case ${{COMP_WORDS[COMP_CWORD-1]}} in\n{}  esac\n  case ${{COMP_WORDS[1]}} in\n{}  esac\n"
-      "  [[ $COMP_CWORD -eq 1 ]] && words=\"$words{}\"\n"
+      "  [[ $COMP_CWORD -eq 1 ]] && words=\"$words {}\"\n"
       "  if [[ $current == -* || $COMP_CWORD -eq 1 ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$current\")); fi\n"
       "}}\ncomplete -o default -F _nodup nodup\n",
       values, cases, command_names());
@@ -171,8 +177,7 @@ std::string short_help(Command& command) {
   std::string text = fmt::format("{}\n{}\n", wrapped(command.text().summary, 0), usage_line(command));
   for (const Flag& flag : flags)
     if (flag.common || flags.size() < 12) text += flag_lines(flag, false);
-  text += flag_lines({"-h", "", "", "this", "", {}}, false);
-  text += flag_lines({"--help", "", "", "everything, with examples", "", {}}, false);
+  for (const Flag& flag : help_flags()) text += flag_lines(flag, false);
   return text;
 }
 
@@ -186,7 +191,8 @@ std::string long_help(Command& command) {
         text += fmt::format("  nodup {:<20}{}\n", other.text().name, other.text().summary);
     });
   }
-  const std::vector<Flag> flags = command.flags();
+  std::vector<Flag> flags = command.flags();
+  std::ranges::move(help_flags(), std::back_inserter(flags));
   for (const std::string& group : groups_of(flags)) {
     text += fmt::format("\n{}:\n", group);
     for (const Flag& flag : flags)
@@ -208,10 +214,12 @@ std::string man_page() {
     else
       text += fmt::format(".SH NODUP {}\n{}\n.PP\nnodup {}\n.PP\n", about.name, roff(about.summary), roff(about.usage));
     text += roff(about.about) + "\n";
-    for (const Flag& flag : flags) {
+    const auto add = [&](const Flag& flag) {
       text += fmt::format(".TP\n.B {}\n{}\n", roff(shown_names(flag)), roff(flag.brief));
       if (!flag.detail.empty()) text += fmt::format(".RS\n.nf\n{}\n.fi\n.RE\n", roff(flag.detail));
-    }
+    };
+    for (const Flag& flag : flags) add(flag);
+    for (const Flag& flag : help_flags()) add(flag);
     for (const Example& example : about.examples)
       text += fmt::format(".PP\n.nf\n{}\n.fi\n{}\n", roff(example.line), roff(example.meaning));
   });

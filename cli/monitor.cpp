@@ -24,7 +24,6 @@ sigset_t watched_signals() {
 Monitor::Monitor() : wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   const sigset_t set = watched_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);  // a closed output is an error of write(), not a sudden death
 }
 
 Monitor::~Monitor() {
@@ -35,6 +34,11 @@ Monitor::~Monitor() {
 void Monitor::start(Calls calls, std::chrono::milliseconds period) {
   watcher_ =
       std::jthread([this, calls = std::move(calls), period](const std::stop_token& end) { watch(calls, period, end); });
+}
+
+void Monitor::wake() {
+  const std::uint64_t one = 1;
+  (void)!::write(wake_fd_, &one, sizeof one);
 }
 
 void Monitor::finish() {
@@ -56,8 +60,7 @@ void Monitor::watch(const Calls& calls, std::chrono::milliseconds period, const 
       // Asked twice: whoever asks does not want to wait for a slow reader of our output.
       if (stop_signal_ != 0) die_by(signal);
       stop_signal_ = signal;
-      const std::uint64_t one = 1;
-      (void)!::write(wake_fd_, &one, sizeof one);
+      wake();
       calls.stop();
     } else {
       calls.tick();

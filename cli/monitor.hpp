@@ -24,6 +24,8 @@ class Monitor {
   ~Monitor();
   // Readable once a stop was asked for: sources wait on it beside their input.
   int wake_fd() const { return wake_fd_; }
+  // Makes it readable: whoever waits for input shall wait no longer.
+  void wake();
   void start(Calls calls, std::chrono::milliseconds period);
   // No call is made once this has returned.
   void finish();

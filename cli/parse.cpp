@@ -83,6 +83,11 @@ int run_command(Command& command, std::vector<std::string> words) {
                                            })
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
+  // Behind `--` nothing is a flag.
+  const auto end_of_flags = std::ranges::find(words, "--");
+  std::vector<std::string> plain;
+  if (end_of_flags != words.end()) plain.assign(end_of_flags + 1, words.end());
+  words.erase(end_of_flags, words.end());
   try {
     std::ranges::reverse(words);  // as CLI11 wants them
     app.parse(words);
@@ -99,6 +104,7 @@ int run_command(Command& command, std::vector<std::string> words) {
                                    nearest_flag(word, flags), command.text().usage, prefix_of(command)));
     command.operand(word);
   }
+  for (const std::string& word : plain) command.operand(word);
   return command.run();
 }
 

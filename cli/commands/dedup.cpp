@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <random>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -67,6 +70,15 @@ std::optional<Identity> regular_file(const std::string& path, int standard_fd) {
   return Identity{status.st_dev, status.st_ino};
 }
 
+// Will these two name one file once it is made? What exists already is told by its identity.
+bool same_name(const std::string& a, const std::string& b) {
+  const auto place = [](const std::string& name) {
+    std::error_code ignored;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(name, ignored), ignored);
+  };
+  return a == b || place(a) == place(b);
+}
+
 class Dedup final : public Command {
  public:
   const CommandText& text() const override { return kText; }
@@ -86,10 +98,10 @@ class Dedup final : public Command {
 
   // Prints a line without leaving a piece of the progress line before it.
   void say(const std::string& line) {
-    if (progress_shown_) std::fputs("\r\x1b[K", stderr);
+    // In one piece: others may write to the same terminal or log.
+    const std::string text = (progress_shown_ ? "\r\x1b[K" : "") + line + '\n';
     progress_shown_ = false;
-    std::fputs(line.c_str(), stderr);
-    std::fputc('\n', stderr);
+    std::fputs(text.c_str(), stderr);
   }
   void note(const std::string& line) {
     if (!options_.quiet) say("nodup: " + line);
@@ -111,6 +123,8 @@ class Dedup final : public Command {
   bool show_progress_ = false;
   bool progress_shown_ = false;
   bool warned_ = false;
+  bool stats_wanted_ = false;          // by SIGUSR1; the monitor's own
+  std::atomic<bool> running_ = false;  // the pipeline is there to be asked
 };
 
 // `nodup log > log` has emptied the log before we start, but `>> log`, `-o log` or `--state log` can be stopped.
@@ -124,7 +138,7 @@ void Dedup::refuse_same_files() const {
   for (const std::string& path : {options_.output, options_.dropped, options_.state})
     if (!path.empty()) {
       for (const Named& other : written)
-        if (other.name == path) throw UsageError(fmt::format("{} is named for two outputs", path));
+        if (same_name(other.name, path)) throw UsageError(fmt::format("{} is named for two outputs", path));
       written.push_back({path, regular_file(path, -1)});
     }
   for (std::size_t i = 0; i < written.size(); ++i)
@@ -161,14 +175,21 @@ void Dedup::load_state() {
 void Dedup::open_sinks() {
   const FileMode mode = state_file_ ? FileMode::append : FileMode::replace;
   if (options_.count) return;
-  passed_ = options_.output.empty() || options_.output == "-" ? descriptor_sink(STDOUT_FILENO, "standard output")
-                                                              : file_sink(options_.output, mode, format_.separator);
+  if (!options_.output.empty())
+    passed_ = file_sink(options_.output, mode, format_.separator);
+  else if (state_file_)
+    passed_ = continued_sink(STDOUT_FILENO, "standard output", format_.separator);
+  else
+    passed_ = descriptor_sink(STDOUT_FILENO, "standard output");
   if (!options_.dropped.empty()) dropped_ = file_sink(options_.dropped, mode, format_.separator);
 }
 
 void Dedup::warn_if_past_goal() {
+  // An exact set is as exact as 128 bits are, and ends with an error when it is full.
+  if (chosen_->goal.error == 0) return;
   const double reached = chosen_->filter.rates().false_positive;
-  if (warned_ || reached <= chosen_->goal.error * (1 + 1e-9)) return;
+  // exact, asked for by an error of 0, has the odds of a hash collision and nothing to warn of.
+  if (warned_ || chosen_->goal.error == 0 || reached <= chosen_->goal.error * (1 + 1e-9)) return;
   warned_ = true;
   note(fmt::format(
       "warning: the filter is full; a new event is now dropped with probability {:.2g}, above the {:g} "
@@ -199,8 +220,11 @@ void Dedup::show(const Counts& counts, bool interrupted) {
 }
 
 void Dedup::on_tick() {
-  pipeline_->between_batches([&](const Counts& counts, AnyFilter& filter) {
-    if (state_file_ && counts.events > events_saved_ && state_file_->due(options_.checkpoint)) {
+  pipeline_->soon_between_batches([&](const Counts& counts, AnyFilter& filter) {
+    if (stats_wanted_) show(counts, false);
+    stats_wanted_ = false;
+    if (state_file_ && counts.events > events_saved_ && !pipeline_->remembers_unwritten() &&
+        state_file_->due(options_.checkpoint)) {
       try {
         save_state(counts);
       } catch (const ClosedOutput&) {
@@ -226,6 +250,9 @@ void Dedup::finish_outputs() {
 
 int Dedup::run() {
   if (options_.paths.empty()) options_.paths.push_back("-");
+  if (options_.output == "-") options_.output.clear();
+  if (options_.dropped == "-")
+    throw UsageError("--dropped - would mix both outputs: name a file, or pass the duplicates with --invert");
   format_ = record_format(options_);
   if (options_.count && !(options_.output.empty() && options_.dropped.empty()))
     throw UsageError("--count writes no records: leave --output and --dropped out");
@@ -234,8 +261,24 @@ int Dedup::run() {
   Monitor monitor;  // before any thread, before any file is made
   load_state();
   reader_.emplace(BatchReader::Options{.paths = options_.paths, .format = format_, .wake_fd = monitor.wake_fd()});
+  // From here on: the header may be long in coming.
+  monitor.start({.stop = [&] { reader_->stop(); },
+                 .show_stats =
+                     [&] {
+                       stats_wanted_ = true;
+                       if (running_) on_tick();
+                     },
+                 .tick =
+                     [&] {
+                       if (running_) on_tick();
+                     }},
+                std::chrono::milliseconds(250));
   const KeyContext context{.format = format_, .header = reader_->header()};
-  (void)make_key(options_.key, context);  // a wrong key is known before anything is written
+  try {
+    (void)make_key(options_.key, context);  // a wrong key is known before anything is written
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
   chosen_.emplace(choose_filter(options_, *reader_, std::move(resumed_)));
   if (!chosen_->note.empty()) note(chosen_->note);
   open_sinks();
@@ -254,14 +297,10 @@ int Dedup::run() {
                                             if (++bad_shown_ <= kBadShown) note("bad record: " + text);
                                             if (bad_shown_ == kBadShown + 1)
                                               note("further bad records are only counted");
-                                          }});
+                                          },
+                                      .on_failure = [&] { monitor.wake(); }});
   show_progress_ = options_.progress && !options_.quiet && ::isatty(STDERR_FILENO) == 1;
-  monitor.start(
-      {.stop = [&] { reader_->stop(); },
-       .show_stats =
-           [&] { pipeline_->between_batches([&](const Counts& counts, AnyFilter&) { show(counts, false); }); },
-       .tick = [&] { on_tick(); }},
-      std::chrono::milliseconds(250));
+  running_ = true;
 
   bool output_closed = false;
   std::exception_ptr failure;
@@ -282,7 +321,7 @@ int Dedup::run() {
   // state to go on with, drop it where the output should be complete or absent.
   Counts counts;
   pipeline_->between_batches([&](const Counts& now, AnyFilter&) { counts = now; });
-  if (failure && !state_file_) std::rethrow_exception(failure);
+  if (failure && (!state_file_ || pipeline_->remembers_unwritten())) std::rethrow_exception(failure);
   finish_outputs();
   if (state_file_) save_state(counts);
   if (failure) std::rethrow_exception(failure);
@@ -295,6 +334,7 @@ int Dedup::run() {
   show(counts, monitor.stop_signal() != 0);
   if (monitor.stop_signal() != 0) {
     state_file_.reset();  // gives the lock back
+    std::fflush(stdout);
     Monitor::die_by(monitor.stop_signal());
   }
   return kOk;

@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <csignal>
-
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
@@ -70,8 +68,7 @@ class Generate final : public Command {
             {"-o,--output", "FILE", out, "write to FILE instead of standard output", "", [&](S v) { output_ = v; }}};
   }
   int run() override {
-    std::signal(SIGPIPE, SIG_IGN);
-    EventGenerator generator(shape_);
+    EventGenerator generator = make_generator();
     const std::unique_ptr<Sink> sink = output_.empty() || output_ == "-"
                                            ? descriptor_sink(STDOUT_FILENO, "standard output")
                                            : file_sink(output_, FileMode::replace, '\n');
@@ -95,6 +92,14 @@ class Generate final : public Command {
   }
 
  private:
+  EventGenerator make_generator() const {
+    try {
+      return EventGenerator(shape_);
+    } catch (const Error& error) {
+      throw UsageError(error.what());  // flags that do not go together
+    }
+  }
+
   static constexpr std::size_t kBlock = std::size_t{256} << 10;
   StreamShape shape_;
   std::string output_;

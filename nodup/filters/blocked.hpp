@@ -13,6 +13,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -85,7 +86,15 @@ class Blocked {
 
   std::uint64_t keys() const { return keys_; }
   std::uint64_t bytes() const { return table_.bytes(); }
-  Rates rates() const { return rates(params_, keys_); }
+  // By the formula while the error is low and the keys are those it was built for. Otherwise the number of keys says
+  // too little (a key taken for a duplicate is not counted, and merged filters share keys): then by a look at the
+  // lines, too.
+  Rates rates() const {
+    Rates now = rates(params_, keys_);
+    if (keys_ > params_.keys || now.false_positive > 1e-3)
+      now.false_positive = std::max(now.false_positive, measured_false_positive());
+    return now;
+  }
   Facts facts() const { return facts(params_); }
 
   // The keys of both; their number is the sum, an upper bound, since lines do not tell how many keys they share.
@@ -122,6 +131,23 @@ class Blocked {
   }
 
  private:
+  // The chance that a new key finds its bits set, over at most 2^15 lines spread evenly: two megabytes to read.
+  double measured_false_positive() const {
+    const std::uint64_t step = std::max<std::uint64_t>(params_.lines >> 15, 1);
+    const unsigned lane_bits = 512 / params_.shape.bits;
+    double sum = 0, seen = 0;
+    for (std::uint64_t line = 0; line < params_.lines; line += step, ++seen) {
+      double all = 1;
+      for (unsigned lane = 0; lane < params_.shape.bits; ++lane) {
+        const std::uint64_t word = table()[line * kLineWords + lane * lane_bits / 64];
+        const std::uint64_t bits = lane_bits == 64 ? word : static_cast<std::uint32_t>(word >> (lane % 2 * 32));
+        all *= static_cast<double>(std::popcount(bits)) / lane_bits;
+      }
+      sum += all;
+    }
+    return params_.shape.lines == 1 ? sum / seen : sum / seen * sum / seen;
+  }
+
   const std::uint64_t* table() const noexcept { return table_.as<std::uint64_t>(); }
 
   Params params_;

@@ -87,8 +87,9 @@ void contains_all(const F& f, std::span<const Digest> keys, bool* seen) noexcept
 // Owns any Filter behind one virtual call per batch. Movable; moved-from, it may only be assigned or destroyed.
 class AnyFilter {
  public:
-  template <Filter F>
-  explicit AnyFilter(F filter) : self_(std::make_unique<Holder<F>>(std::move(filter))) {}
+  template <class F>
+  requires(!std::same_as<F, AnyFilter>) && Filter<F>  // in this order: whether AnyFilter is movable is asked of itself
+      explicit AnyFilter(F filter) : self_(std::make_unique<Holder<F>>(std::move(filter))) {}
 
   std::string_view kind() const { return self_->kind(); }
   std::uint64_t keys() const { return self_->keys(); }

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
+
+#include <fmt/format.h>
 
 #include "nodup/error.hpp"
 #include "nodup/theory/goal.hpp"
@@ -14,8 +15,8 @@ namespace nodup {
 
 inline void check_goal(const Goal& goal) {
   if (!(goal.error > 0 && goal.error < 1))
-    throw Error("an error of " + std::to_string(goal.error) +
-                " cannot be planned for: it is a probability above 0 and below 1");
+    throw Error(
+        fmt::format("an error of {:g} cannot be planned for: it is a probability above 0 and below 1", goal.error));
 }
 
 // How many units of memory a fit may take: all the goal allows, at least one; without a limit more than any machine has

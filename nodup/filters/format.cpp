@@ -156,16 +156,26 @@ void Reader::checksum() {
   if (remaining() != 0) damaged(fmt::format("{} bytes follow the end", remaining()));
 }
 
-void save_nested(Writer& out, const AnyFilter& filter) {
+namespace {
+
+const Kind& load_kind(Reader& in) {
+  const std::string name = in.text("filter kind", kLongestName);
+  for (const Kind& kind : filter_kinds())
+    if (kind.name == name) return kind;
+  in.damaged(fmt::format("a filter of kind `{}`, unknown to this version", name));
+}
+
+}  // namespace
+
+void save_stage(Writer& out, const AnyFilter& filter) {
   out.text(filter.kind());
   filter.save(out);
 }
 
-AnyFilter load_nested(Reader& in) {
-  const std::string name = in.text("filter kind", kLongestName);
-  for (const Kind& kind : filter_kinds())
-    if (kind.name == name) return kind.load(in);
-  in.damaged(fmt::format("a filter of kind `{}`, unknown to this version", name));
+AnyFilter load_stage(Reader& in) {
+  const Kind& kind = load_kind(in);
+  if (!kind.stage) in.damaged(fmt::format("a stage of kind `{}`, which cannot be one", kind.name));
+  return kind.load(in);
 }
 
 void save(Writer& out, const AnyFilter& filter, std::uint64_t seed, const std::map<std::string, std::string>& notes) {
@@ -173,12 +183,17 @@ void save(Writer& out, const AnyFilter& filter, std::uint64_t seed, const std::m
   out.u32(kFormatVersion);
   out.u32(0);  // reserved
   out.u64(seed);
+  if (notes.size() > kMostNotes)
+    throw Error(fmt::format("{} notes are more than a file holds ({})", notes.size(), kMostNotes));
   out.u32(static_cast<std::uint32_t>(notes.size()));
   for (const auto& [name, value] : notes) {
+    if (name.size() > kLongestName || value.size() > kLongestNote)
+      throw Error(fmt::format("the note `{}` is too long for a file", name.substr(0, kLongestName)));
     out.text(name);
     out.text(value);
   }
-  save_nested(out, filter);
+  out.text(filter.kind());
+  filter.save(out);
   out.checksum();
 }
 
@@ -197,7 +212,7 @@ SavedFilter load(Reader& in) {
     std::string name = in.text("name of a note", kLongestName);
     notes[std::move(name)] = in.text("note", kLongestNote);
   }
-  SavedFilter saved{load_nested(in), seed, std::move(notes)};
+  SavedFilter saved{load_kind(in).load(in), seed, std::move(notes)};
   in.checksum();
   return saved;
 }

@@ -2,7 +2,7 @@
 //
 // Saved filters. docs/format.md draws the bytes; everything is little-endian.
 //
-//   magic 8 | version u32 | reserved u32 | kind text | seed u64 | notes | filter's own bytes | checksum u64
+//   magic 8 | version u32 | reserved u32 | seed u64 | notes | kind text | filter's own bytes | checksum u64
 //
 // The checksum is XXH3-64 over all bytes before it. Loading validates everything or throws Error: unknown or
 // damaged bytes never become a filter (one that "matches everything" would silently drop every event).
@@ -79,9 +79,10 @@ struct SavedFilter {
   std::map<std::string, std::string> notes;
 };
 
-// A saved filter's content without a frame of its own (for stages inside another filter).
-void save_nested(Writer& out, const AnyFilter& filter);
-AnyFilter load_nested(Reader& in);
+// A stage inside another filter: kind and content without a frame of its own. Only kinds that may be stages are loaded,
+// so that hostile bytes cannot nest without end.
+void save_stage(Writer& out, const AnyFilter& filter);
+AnyFilter load_stage(Reader& in);
 
 void save(Writer& out, const AnyFilter& filter, std::uint64_t seed, const std::map<std::string, std::string>& notes);
 SavedFilter load(Reader& in);

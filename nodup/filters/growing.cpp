@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -169,9 +170,9 @@ std::uint64_t Growing::bytes() const {
   return sum;
 }
 Rates Growing::rates() const {
-  double none = 1;
-  for (const Stage& stage : stages_) none *= 1 - stage.filter.rates().false_positive;
-  return {.false_positive = 1 - none};
+  double log_none = 0;  // of the chance that no stage errs; a product would lose rates below 1e-16
+  for (const Stage& stage : stages_) log_none += std::log1p(-stage.filter.rates().false_positive);
+  return {.false_positive = -std::expm1(log_none)};
 }
 Facts Growing::facts() const {
   Facts facts = {{"error", fmt::format("{:g}", params_.error)}, {"stages", std::to_string(open_ + 1)}};
@@ -190,7 +191,7 @@ void Growing::save(Writer& out) const {
   out.u64(open_ + 1);
   for (std::size_t i = 0; i <= open_; ++i) {
     out.u64(stages_[i].capacity);
-    save_nested(out, stages_[i].filter);
+    save_stage(out, stages_[i].filter);
   }
 }
 
@@ -202,10 +203,7 @@ Growing Growing::load(Reader& in) {
   std::vector<Stage> stages;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t capacity = in.u64("capacity of a stage", 1, std::numeric_limits<std::uint64_t>::max());
-    AnyFilter filter = load_nested(in);
-    // A stage inside a stage could nest without end.
-    if (!filter_kind(filter.kind()).stage) in.damaged("a stage of a kind that cannot be one");
-    stages.push_back({std::move(filter), capacity});
+    stages.push_back({load_stage(in), capacity});
   }
   return Growing(p, std::move(stages));
 }

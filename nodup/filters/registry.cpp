@@ -69,6 +69,8 @@ const Kind& best_stage(const Goal& goal) {
 }
 
 bool better_plan(const Plan& a, const Plan& b, const Goal& goal) {
+  const auto fits = [&](const Plan& plan) { return goal.bytes == 0 || plan.bytes <= goal.bytes; };
+  if (fits(a) != fits(b)) return fits(a);
   const double a_error = std::max(a.rates.false_positive, goal.error);
   const double b_error = std::max(b.rates.false_positive, goal.error);
   if (a_error != b_error) return a_error < b_error;

@@ -40,8 +40,8 @@ const Kind& filter_kind(std::string_view name);
 // Of the kinds a growing filter may use as a stage, the best for this goal.
 const Kind& best_stage(const Goal& goal);
 
-// Orders plans: those that reach the error of the goal first, the lower error first among the others; then by the
-// cost of memory and cache lines together (theory/cost.hpp).
+// Orders plans: those within the goal's memory first; then those that reach its error, the lower error first among the
+// others; then by the cost of memory and cache lines together (theory/cost.hpp).
 bool better_plan(const Plan& a, const Plan& b, const Goal& goal);
 
 }  // namespace nodup

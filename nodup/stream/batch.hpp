@@ -67,7 +67,8 @@ struct Batch {
   std::uint64_t first_record = 1;   // number of record 0 in its input, counted from 1
   bool unterminated_quote = false;  // the last record is a CSV row whose quotes never close
 
-  // By Key::extract: a digest for every record from `header` on that is not listed in `bad` (ascending).
+  // By Key::extract: digests[i] for every record i; those of the header row and of the records in `bad` (ascending)
+  // mean nothing.
   std::vector<Digest> digests;
   std::vector<BadRecord> bad;
 

@@ -27,7 +27,9 @@ class PeekedSource final : public Source {
     const std::size_t count = std::min(room.size(), head_.size() - given_);
     std::memcpy(room.data(), head_.data() + given_, count);
     given_ += count;
-    return count;
+    // A file is not waited for: the first block is a full one, from which the number of records is guessed.
+    const bool is_file = rest_->bytes_total().has_value();
+    return is_file && count < room.size() ? count + rest_->read(room.subspan(count)) : count;
   }
   const std::string& name() const override { return rest_->name(); }
   std::uint64_t bytes_taken() const override { return rest_->bytes_taken(); }

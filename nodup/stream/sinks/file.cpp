@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -14,31 +16,74 @@ namespace nodup {
 
 namespace {
 
+// A file that is appended to and does not end with the separator has a torn last record: what comes next must not be
+// glued to it. `readable` is open on the same file. True if anything is in the file.
+bool mend_torn_end(int fd, int readable, char separator, const std::string& name) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return false;
+  char last = separator;
+  if (::pread(readable, &last, 1, status.st_size - 1) == 1 && last != separator && ::write(fd, &separator, 1) != 1)
+    throw Error(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
+  return true;
+}
+
+class ContinuedSink final : public Sink {
+ public:
+  ContinuedSink(int fd, std::string name, char separator) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags >= 0 && (flags & O_APPEND) != 0) {
+      // Standard output cannot be read itself, but its file can be opened once more.
+      const int readable = ::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+      try {
+        continues_ = mend_torn_end(fd, readable, separator, name);
+      } catch (...) {
+        if (readable >= 0) ::close(readable);
+        throw;
+      }
+      if (readable >= 0) ::close(readable);
+    }
+    out_ = descriptor_sink(fd, std::move(name));
+  }
+  void write(std::span<const iovec> pieces) override { out_->write(pieces); }
+  void sync() override { out_->sync(); }
+  bool continues() const override { return continues_; }
+  void finish() override { out_->finish(); }
+
+ private:
+  bool continues_ = false;
+  std::unique_ptr<Sink> out_;
+};
+
 class FileSink final : public Sink {
  public:
   FileSink(std::string path, FileMode mode, char separator) : path_(std::move(path)) {
     struct stat status {};
     const bool exists = ::stat(path_.c_str(), &status) == 0;
+    // Through links to the file meant, so that renaming replaces that file and not the link.
+    std::error_code no_path;
+    if (exists && S_ISREG(status.st_mode))
+      if (auto real = std::filesystem::canonical(path_, no_path); !no_path) path_ = real;
     if (exists && S_ISDIR(status.st_mode)) throw Error(fmt::format("cannot write {}: it is a directory", path_));
-    if (mode == FileMode::append) {
-      open(path_, O_RDWR | O_CREAT | O_APPEND);
-      mend_torn_end(separator);
-    } else if (exists && !S_ISREG(status.st_mode)) {
-      open(path_, O_WRONLY);
-    } else {
-      temporary_ = path_ + ".partial";
-      // An existing target hands its permissions on.
-      open(temporary_, O_WRONLY | O_CREAT | O_TRUNC);
-      if (exists) (void)::fchmod(fd_, status.st_mode & 07777);
+    try {
+      if (exists && !S_ISREG(status.st_mode)) {
+        open(path_, O_WRONLY);
+      } else if (mode == FileMode::append) {
+        open(path_, O_RDWR | O_CREAT | O_APPEND);
+        continues_ = mend_torn_end(fd_, fd_, separator, path_);
+      } else {
+        open_temporary();
+        // An existing target hands its permissions on.
+        if (exists) (void)::fchmod(fd_, status.st_mode & 07777);
+      }
+      out_ = descriptor_sink(fd_, path_);
+    } catch (...) {
+      give_up();
+      throw;
     }
-    out_ = descriptor_sink(fd_, path_);
   }
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;
-  ~FileSink() override {
-    if (fd_ >= 0) ::close(fd_);
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  }
+  ~FileSink() override { give_up(); }
 
   void write(std::span<const iovec> pieces) override { out_->write(pieces); }
   void sync() override { out_->sync(); }
@@ -56,14 +101,25 @@ class FileSink final : public Sink {
     fd_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
     if (fd_ < 0) throw Error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
   }
-  void mend_torn_end(char separator) {
-    struct stat status {};
-    char last = separator;
-    if (::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return;
-    continues_ = true;
-    if (::pread(fd_, &last, 1, status.st_size - 1) == 1 && last != separator && ::write(fd_, &separator, 1) != 1)
-      throw Error(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
+  // Under a name that nothing else has: neither another run nor a file of the user's is written over.
+  void open_temporary() {
+    for (int i = 0;; ++i) {
+      const std::string name = i == 0 ? path_ + ".partial" : fmt::format("{}.partial{}", path_, i);
+      fd_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (fd_ >= 0) {
+        temporary_ = name;
+        return;
+      }
+      if (errno != EEXIST || i == kMostTemporaries)
+        throw Error(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
+    }
   }
+  void give_up() {
+    if (fd_ >= 0) ::close(fd_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+
+  static constexpr int kMostTemporaries = 1000;
 
   std::string path_;
   std::string temporary_;  // where it is written until finish(), or empty
@@ -73,6 +129,10 @@ class FileSink final : public Sink {
 };
 
 }  // namespace
+
+std::unique_ptr<Sink> continued_sink(int fd, std::string name, char separator) {
+  return std::make_unique<ContinuedSink>(fd, std::move(name), separator);
+}
 
 std::unique_ptr<Sink> file_sink(const std::string& path, FileMode mode, char separator) {
   return std::make_unique<FileSink>(path, mode, separator);

@@ -11,6 +11,10 @@ namespace nodup {
 // Standard output, or any open descriptor; not closed by the sink.
 std::unique_ptr<Sink> descriptor_sink(int fd, std::string name);
 
+// The same for a run with a state, whose output may go on behind what an earlier run wrote (`>> file`): then a torn
+// last record is mended as in FileMode::append.
+std::unique_ptr<Sink> continued_sink(int fd, std::string name, char separator);
+
 enum class FileMode {
   replace,  // written beside the target and renamed over it by finish(): all or nothing
   append    // added to what is there: goes with a state, whose next run must not lose this one's output

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "bench/contender.hpp"
+#include "nodup/filters/blocked.hpp"
+#include "nodup/filters/exact.hpp"
+#include "nodup/filters/filter.hpp"
+#include "nodup/filters/growing.hpp"
+#include "nodup/filters/partitioned.hpp"
+#include "nodup/filters/standard.hpp"
+#include "nodup/theory/solve.hpp"
+
+namespace nodup::bench {
+
+namespace {
+
+class FilterTable final : public Table {
+ public:
+  explicit FilterTable(AnyFilter filter) : filter_(std::move(filter)) {}
+  void insert_all(std::span<const Digest> keys, bool* is_new) override {
+    filter_.make_room(keys.size());
+    filter_.insert_all(keys, is_new);
+  }
+  std::uint64_t bytes() const override { return filter_.bytes(); }
+
+ private:
+  AnyFilter filter_;
+};
+
+// A filter whose parameters follow from a number of bytes.
+template <Filter F, class ParamsOf>
+Contender contender(std::string name, ParamsOf params_of) {
+  return {.name = std::move(name),
+          .capacity = [=](std::uint64_t bytes) { return params_of(bytes).keys; },
+          .lines_per_key = [=](std::uint64_t bytes) { return F::lines_per_event(params_of(bytes)); },
+          .make = [=](std::uint64_t bytes) { return std::make_unique<FilterTable>(AnyFilter(F(params_of(bytes)))); }};
+}
+
+// `bits_per_key`: what the shape needs for the error it is chosen for.
+Contender blocked(LineShape shape, double bits_per_key, std::string_view error) {
+  return contender<Blocked>(
+      fmt::format("blocked, {} line{} of {} bits ({})", shape.lines, shape.lines == 1 ? "" : "s", shape.bits, error),
+      [=](std::uint64_t bytes) {
+        return Blocked::Params{.lines = bytes / kLineBytes,
+                               .shape = shape,
+                               .keys = static_cast<std::uint64_t>(static_cast<double>(bytes) * 8 / bits_per_key)};
+      });
+}
+
+template <Filter F>
+Contender bloom() {
+  // 9.6 bits and 7 probes per key: 1 %.
+  return contender<F>(fmt::format("{}, 7 probes (1 %)", F::kName), [](std::uint64_t bytes) {
+    return BloomParams{.bits = bytes * 8, .probes = 7, .keys = bytes * 8 * 10 / 96};
+  });
+}
+
+Growing::Params growing_params(std::uint64_t bytes) {
+  const auto fits = [=](std::uint64_t keys) { return Growing::bytes({.keys = keys, .error = 1e-6}) <= bytes; };
+  const std::uint64_t too_many = least_where(1, bytes, [=](std::uint64_t keys) { return !fits(keys); });
+  return {.keys = too_many - 1, .error = 1e-6};
+}
+
+}  // namespace
+
+std::uint64_t exact_capacity(std::uint64_t bytes) { return bytes / sizeof(Digest) * 4 / 5 - 4; }
+
+std::vector<Contender> filters() {
+  return {
+      blocked({1, 8}, 10.2, "1 %"),
+      blocked({1, 16}, 20, "1e-4"),
+      blocked({2, 8}, 21, "1e-4"),
+      blocked({2, 16}, 31.4, "1e-6"),
+      contender<Growing>("growing (1e-6)", growing_params),
+      bloom<Standard>(),
+      bloom<Partitioned>(),
+      contender<Exact>("exact", [](std::uint64_t bytes) { return Exact::Params{.keys = exact_capacity(bytes)}; }),
+  };
+}
+
+}  // namespace nodup::bench

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hostile records: every kind of key on any bytes gives a digest or a reason, never a crash; and the records are the
+// same however the bytes are cut into reads.
+#include <cstring>
+#include <string>
+
+#include "nodup/stream/records.hpp"
+#include "nodup/stream/registry.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace nodup;
+  if (size < 2) return 0;
+  static const char* const kKeys[] = {"line", "json:a,b.c,d[1]", "col:1,3", "col:2"};
+  const char* const key = kKeys[data[0] % std::size(kKeys)];
+  const std::size_t step = data[1] % 16 + 1;
+  data += 2;
+  size -= 2;
+
+  const RecordFormat format{.delimiter = ',', .quoted = true};
+  Batch batch;
+  batch.bytes.reserve(size + 1);
+  if (size > 0) std::memcpy(batch.bytes.data(), data, size);
+  batch.bytes.resize(size);
+  RecordScanner whole(format), pieces(format);
+  whole.scan(batch.bytes.data(), 0, size, batch.ends);
+  std::vector<std::uint64_t> ends;
+  for (std::size_t at = 0; at < size; at += step)
+    pieces.scan(batch.bytes.data(), at, std::min(at + step, size), ends);
+  if (ends != batch.ends) __builtin_trap();
+  if (batch.ends.empty() || batch.ends.back() + 1 < size) {
+    batch.ends.push_back(size);
+    batch.unterminated_quote = whole.inside_quotes();
+  }
+  make_key(key, {.format = format, .header = {}})->extract(batch, Hasher(0));
+  if (batch.digests.size() != batch.size()) __builtin_trap();
+  return 0;
+}
