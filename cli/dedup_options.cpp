@@ -99,7 +99,9 @@ std::vector<Flag> dedup_flags(DedupOptions& o) {
        false,
        {"pass", "drop", "fail"}},
       {"-o,--output", "FILE", out, "write to FILE instead of standard output",
-       "Without --state FILE appears when all is done, complete. With --state it is appended to.",
+       "Without --state FILE appears when the run has ended, also by Ctrl-C; a run that fails leaves none. With "
+       "--state "
+       "it is appended to.",
        [&](S v) { o.output = v; }, true},
       {"-D,--dropped", "FILE", out, "write what is not passed on to FILE", "", [&](S v) { o.dropped = v; }, true},
       {"-i,--invert", "", out, "pass the duplicates, drop the first occurrences", "", [&](S) { o.invert = true; }},

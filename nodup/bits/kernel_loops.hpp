@@ -49,16 +49,16 @@ void contain_lines(const std::uint64_t* table, std::uint64_t lines, const Digest
       });
 }
 
-// Positions of the ones of a 64-bit mask. Four are stored without asking how many there are: with records of 30 bytes
-// or more that is all of them, and a loop on the count would be mispredicted every other time.
+// Positions of the ones of a 64-bit mask. Two are stored without asking how many there are: with records of 60 bytes or
+// more that is all of them, and a loop on the count would be mispredicted every other time.
 [[gnu::always_inline]] inline std::uint64_t* emit_ones(std::uint64_t mask, std::uint64_t base, std::uint64_t* out) {
   const auto ones = static_cast<unsigned>(std::popcount(mask));
   std::uint64_t* const end = out + ones;
-  for (unsigned i = 0; i < 4; ++i) {
+  for (unsigned i = 0; i < 2; ++i) {
     out[i] = base + static_cast<unsigned>(std::countr_zero(mask));
     mask &= mask - 1;
   }
-  for (out += 4; out < end; ++out) {
+  for (out += 2; out < end; ++out) {
     *out = base + static_cast<unsigned>(std::countr_zero(mask));
     mask &= mask - 1;
   }

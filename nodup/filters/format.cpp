@@ -10,6 +10,8 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -217,8 +219,12 @@ SavedFilter load(Reader& in) {
   return saved;
 }
 
-void save_file(const std::string& path, const AnyFilter& filter, std::uint64_t seed,
+void save_file(const std::string& name, const AnyFilter& filter, std::uint64_t seed,
                const std::map<std::string, std::string>& notes) {
+  // Through a link: what it points to is replaced, not the link.
+  std::error_code ignored;
+  const std::string path =
+      std::filesystem::is_symlink(name, ignored) ? std::filesystem::weakly_canonical(name, ignored).string() : name;
   const std::string temporary = path + ".saving";
   try {
     File file(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0666);

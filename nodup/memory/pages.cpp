@@ -40,7 +40,10 @@ std::uint64_t mapped_size(std::uint64_t bytes) {
 void require_memory(std::uint64_t bytes) {
   static const std::uint64_t machine =
       static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  if (bytes > machine) throw Error(fmt::format("{} bytes of memory are needed, this machine has {}", bytes, machine));
+  if (bytes > machine)
+    throw Error(
+        fmt::format("{:.1f} GiB of memory are needed and this machine has {:.1f}: accept a larger error or fewer keys",
+                    static_cast<double>(bytes) / (1 << 30), static_cast<double>(machine) / (1 << 30)));
 }
 
 Pages::Pages(std::uint64_t bytes, PagePolicy policy) : bytes_(bytes) {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,18 +35,22 @@ enum class FieldTag : std::uint8_t {
 // Builds the framed bytes of one key after the other in one buffer.
 class KeyFrame {
  public:
-  void clear() { bytes_.clear(); }
+  void clear() { used_ = 0; }
   void add(FieldTag tag, std::string_view value) {
     const std::uint64_t length = value.size();
-    char head[9];
-    head[0] = static_cast<char>(tag);
-    __builtin_memcpy(head + 1, &length, sizeof length);
-    bytes_.append(head, sizeof head).append(value);
+    const std::size_t needed = used_ + 1 + sizeof length + value.size();
+    if (needed > buffer_.size()) buffer_.resize(2 * needed);
+    char* const at = buffer_.data() + used_;
+    *at = static_cast<char>(tag);
+    std::memcpy(at + 1, &length, sizeof length);
+    if (!value.empty()) std::memcpy(at + 1 + sizeof length, value.data(), value.size());
+    used_ = needed;
   }
-  std::string_view bytes() const { return bytes_; }
+  std::string_view bytes() const { return {buffer_.data(), used_}; }
 
  private:
-  std::string bytes_;
+  std::string buffer_;
+  std::size_t used_ = 0;
 };
 
 // One per thread: extract() may keep a parser and buffers.

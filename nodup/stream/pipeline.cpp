@@ -18,6 +18,27 @@ constexpr std::uint64_t kMostBytesWaiting = std::uint64_t{32} << 20;
 constexpr int kLockAttempts = 100;
 constexpr std::chrono::microseconds kLockPause(730);
 
+// About 100 microseconds, between the time a block takes and the time a thread may waste.
+constexpr int kSpins = 2000;
+
+inline void pause_processor() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");  // as long as an x86 pause; `yield` does nothing on most cores
+#endif
+}
+
+// False if the condition did not come true for a while.
+template <class Condition>
+bool spin_until(Condition&& holds) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (holds()) return true;
+    pause_processor();
+  }
+  return false;
+}
+
 // Leaves the digests that the filter shall see: those of records with a key, in their order.
 void keep_keyed(Batch& batch) {
   if (batch.header == 0 && batch.bad.empty()) return;
@@ -69,45 +90,71 @@ void Pipeline::work() {
     } catch (...) {
       trouble = std::current_exception();
     }
-    std::unique_lock lock(judge_lock_);
-    turn_changed_.wait(lock, [&] { return turn_ == ticket || failed_; });
-    if (failed_) return;
+    if (!wait_for_turn(ticket)) return;
     try {
       if (trouble) std::rethrow_exception(trouble);
+      const std::lock_guard judging(judge_lock_);
       judge(batch);
     } catch (...) {
-      failed_ = true;
-      failure_ = std::current_exception();
-      if (options_.on_failure) options_.on_failure();
+      fail(std::current_exception());
+      return;
     }
-    ++turn_;
-    bytes_waiting_ -= batch.bytes.size();
-    lock.unlock();
-    turn_changed_.notify_all();
+    end_turn(batch.bytes.size());
   }
 }
 
 // The next batch and its place in the order. A failure to read counts as the end: what was read before is still judged.
 bool Pipeline::read(Batch& batch, std::uint64_t& ticket) {
-  const std::lock_guard reading(read_lock_);
+  std::unique_lock reading(read_lock_, std::defer_lock);
+  if (!spin_until([&] { return reading.try_lock(); })) reading.lock();
   if (input_ended_) return false;
-  {
-    std::unique_lock lock(judge_lock_);
-    turn_changed_.wait(lock, [&] { return bytes_waiting_ < kMostBytesWaiting || failed_; });
-    if (failed_) return false;
-  }
+  wait_until([&] { return bytes_waiting_ < kMostBytesWaiting; });
+  if (failed_) return false;
   try {
     input_ended_ = !reader_.next(batch);
   } catch (...) {
     input_ended_ = true;
-    const std::lock_guard lock(judge_lock_);
+    const std::lock_guard lock(flow_lock_);
     if (!failure_) failure_ = std::current_exception();
   }
   if (input_ended_) return false;
-  ticket = next_ticket_++;
-  const std::lock_guard lock(judge_lock_);
   bytes_waiting_ += batch.bytes.size();
+  ticket = next_ticket_++;
   return true;
+}
+
+// Blocks change hands every 50 microseconds, about what it takes to wake a sleeping thread: so first look again and
+// again for a while.
+template <class Condition>
+void Pipeline::wait_until(Condition&& holds) {
+  if (spin_until([&] { return holds() || failed_; })) return;
+  std::unique_lock lock(flow_lock_);
+  flow_changed_.wait(lock, [&] { return holds() || failed_; });
+}
+
+// False when judging has failed: no turn will come.
+bool Pipeline::wait_for_turn(std::uint64_t ticket) {
+  wait_until([&] { return turn_ == ticket; });
+  return !failed_;
+}
+
+void Pipeline::end_turn(std::uint64_t bytes) {
+  {
+    const std::lock_guard lock(flow_lock_);
+    ++turn_;
+    bytes_waiting_ -= bytes;
+  }
+  flow_changed_.notify_all();
+}
+
+void Pipeline::fail(std::exception_ptr failure) {
+  {
+    const std::lock_guard lock(flow_lock_);
+    failed_ = true;
+    failure_ = std::move(failure);
+  }
+  flow_changed_.notify_all();
+  if (options_.on_failure) options_.on_failure();
 }
 
 void Pipeline::between_batches(const std::function<void(const Counts&, AnyFilter&)>& f) {

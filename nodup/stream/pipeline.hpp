@@ -7,7 +7,7 @@
 // read it, and the filter sees the keys in input order, so output and state are the same for every number of threads.
 #pragma once
 
-#include <chrono>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -72,6 +72,11 @@ class Pipeline {
  private:
   void work();
   bool read(Batch& batch, std::uint64_t& ticket);
+  template <class Condition>
+  void wait_until(Condition&& holds);
+  bool wait_for_turn(std::uint64_t ticket);
+  void end_turn(std::uint64_t bytes);
+  void fail(std::exception_ptr failure);
   void judge(Batch& batch);
   void mark_verdicts(const Batch& batch);
   void write_runs(const Batch& batch, bool passed, Sink& sink, bool& owes_separator);
@@ -83,17 +88,20 @@ class Pipeline {
   const Hasher& hasher_;
   Options options_;
 
-  std::mutex read_lock_;
-  std::uint64_t next_ticket_ = 0;
+  std::mutex read_lock_;  // held while reading
   bool input_ended_ = false;
+  std::uint64_t next_ticket_ = 0;
 
-  std::mutex judge_lock_;  // guards all below
-  std::condition_variable turn_changed_;
-  std::uint64_t turn_ = 0;
-  std::uint64_t bytes_waiting_ = 0;
-  bool failed_ = false;
-  bool remembers_unwritten_ = false;
+  // The order of things. Written under the lock, which is held for moments only; looked at without it while spinning.
+  std::mutex flow_lock_;
+  std::condition_variable flow_changed_;
+  std::atomic<std::uint64_t> turn_ = 0;  // the ticket that may be judged
+  std::atomic<std::uint64_t> bytes_waiting_ = 0;
+  std::atomic<bool> failed_ = false;  // judging has failed: no further turn
   std::exception_ptr failure_;
+
+  std::mutex judge_lock_;  // held while judging and writing; guards the filter and all below
+  bool remembers_unwritten_ = false;
   Counts counts_;
   std::unique_ptr<bool[]> is_new_;
   std::unique_ptr<bool[]> passes_;          // per record of the batch in work

@@ -45,31 +45,38 @@ constexpr auto kNesting = [] {
   return nesting;
 }();
 
-// The places of the tokens of one record.
+// The places of the tokens of a block of records, or of one record, and a walk over those of the record at hand.
 class Tokens {
  public:
-  // Null, or what is wrong with the record. The record must stay where it is.
-  const char* start(std::string_view record) {
-    grow(record.size());
-    const auto error = parser_->stage1(reinterpret_cast<const std::uint8_t*>(record.data()), record.size(),
+  // Null, or what is wrong with the bytes. They must stay where they are, with simdjson's padding behind them.
+  const char* index(std::string_view bytes) {
+    grow(bytes.size());
+    const auto error = parser_->stage1(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(),
                                        simdjson::stage1_mode::regular);
     if (error) return simdjson::error_message(error);
-    record_ = record;
+    bytes_ = bytes.data();
     at_ = parser_->structural_indexes.get();
-    end_ = at_ + parser_->n_structural_indexes;
     return nullptr;
   }
+  // The record at hand is [from, limit) of the indexed bytes; records come in ascending order.
+  void begin_record(std::size_t from, std::size_t limit) {
+    while (*at_ < from) ++at_;
+    limit_ = limit;
+  }
 
-  bool done() const { return at_ == end_; }
+  // simdjson ends its list with the number of bytes, so there is always a place to look at.
+  bool done() const { return *at_ >= limit_; }
   // The first byte of the token at hand; at the end one that begins none.
-  char peek() const { return done() ? ' ' : record_[*at_]; }
-  char next() { return done() ? ' ' : record_[*at_++]; }
-  const char* place() const { return record_.data() + (done() ? record_.size() : *at_); }
+  char peek() const { return done() ? ' ' : bytes_[*at_]; }
+  char next() { return done() ? ' ' : bytes_[*at_++]; }
+  const char* place() const { return bytes_ + std::min<std::size_t>(*at_, limit_); }
+  const char* limit() const { return bytes_ + limit_; }
+  void pass() { ++at_; }
 
   // The whole of the scalar at hand. Tokens reach to the next one, but for the blanks between.
   std::string_view next_scalar() {
-    const std::size_t from = *at_++;
-    return without_blanks_behind(record_.substr(from, (done() ? record_.size() : *at_) - from));
+    const char* const from = bytes_ + *at_++;
+    return without_blanks_behind({from, static_cast<std::size_t>(place() - from)});
   }
 
   // Passes a value; false when there is none or it never ends.
@@ -80,8 +87,8 @@ class Tokens {
   }
   // Passes all up to the bracket that closes the one just passed.
   bool skip_to_close() {
-    for (std::uint64_t open = 1; at_ < end_;) {
-      open += static_cast<std::uint64_t>(static_cast<std::int64_t>(nesting(*at_++)));
+    for (std::uint64_t open = 1; !done();) {
+      open += static_cast<std::uint64_t>(std::int64_t{kNesting[static_cast<unsigned char>(bytes_[*at_++])]});
       if (open == 0) return true;
     }
     return false;
@@ -95,8 +102,6 @@ class Tokens {
   }
 
  private:
-  std::int8_t nesting(std::uint32_t at) const { return kNesting[static_cast<unsigned char>(record_[at])]; }
-
   void grow(std::size_t size) {
     if (parser_ != nullptr && size <= parser_->capacity()) return;
     const std::size_t room =
@@ -108,24 +113,35 @@ class Tokens {
   }
 
   std::unique_ptr<simdjson::internal::dom_parser_implementation> parser_;
-  std::string_view record_;
+  const char* bytes_ = nullptr;
   const std::uint32_t* at_ = nullptr;
-  const std::uint32_t* end_ = nullptr;
+  std::size_t limit_ = 0;
 };
 
 class JsonKey final : public Key {
  public:
-  explicit JsonKey(PathTree tree) : tree_(std::move(tree)), found_(tree_.names.size()) {}
+  JsonKey(PathTree tree, char separator)
+      : tree_(std::move(tree)), found_(tree_.names.size()), by_lines_(separator == '\n') {}
 
+  // All records of a batch are indexed at once: that is 20 ns per record of 100 bytes cheaper than one after the other.
+  // It gives the same tokens, because a newline is a blank between tokens and an error inside a string. Any error, and
+  // any other separator, and it is done record by record, which tells whose error it is.
   void extract(Batch& batch, const Hasher& hasher) override {
     batch.bad.clear();
     batch.digests.resize(batch.size());
+    const char* const bytes = batch.bytes.data();
+    const std::size_t mark = byte_order_mark(batch);
+    const std::string_view block = std::string_view(bytes, batch.bytes.size()).substr(mark);
+    const bool together = by_lines_ && batch.size() > 1 && block.size() <= kMostTogether && !tokens_.index(block);
+    const bool any_escapes = std::memchr(block.data(), '\\', block.size()) != nullptr;
     for (std::size_t i = batch.header; i < batch.size(); ++i) {
       std::string_view record = batch.record(i);
-      if (i == 0 && batch.first_record == 1 && record.starts_with(kByteOrderMark)) {
-        record.remove_prefix(kByteOrderMark.size());
-      }
-      if (build_key(record)) {
+      if (i == 0) record.remove_prefix(mark);
+      escapes_ = any_escapes && record.find('\\') != std::string_view::npos;
+      if (together)
+        tokens_.begin_record(static_cast<std::size_t>(record.data() - block.data()),
+                             static_cast<std::size_t>(record.data() - block.data()) + record.size());
+      if ((together || index_alone(record)) && build_key(record)) {
         batch.digests[i] = hasher(frame_.bytes());
       } else {
         batch.digests[i] = {};
@@ -145,17 +161,28 @@ class JsonKey final : public Key {
     return false;
   }
 
-  bool build_key(std::string_view record) {
+  // The length of the byte order mark that an input may begin with.
+  static std::size_t byte_order_mark(const Batch& batch) {
+    const bool has = batch.size() > 0 && batch.first_record == 1 && batch.record(0).starts_with(kByteOrderMark);
+    return has ? kByteOrderMark.size() : 0;
+  }
+
+  bool index_alone(std::string_view record) {
     if (record.size() > simdjson::SIMDJSON_MAXSIZE_BYTES) {
       reason_ = "longer than 4 GiB, more than the JSON parser can take";
       return false;
     }
     if (record.empty()) return broken("the record is empty");
-    if (const char* const wrong = tokens_.start(record)) return broken(wrong);
+    if (const char* const wrong = tokens_.index(record)) return broken(wrong);
+    tokens_.begin_record(0, record.size());
+    return true;
+  }
 
+  bool build_key(std::string_view record) {
+    if (record.empty()) return broken("the record is empty");
+    if (tokens_.done()) return broken(simdjson::error_message(simdjson::EMPTY));
     ++record_;
     std::fill(found_.begin(), found_.end(), Found{});
-    escapes_ = std::memchr(record.data(), '\\', record.size()) != nullptr;
     if (escapes_) {
       // All that is unescaped together is no longer than the record: the views of it stay where they are.
       unescaped_.clear();
@@ -191,10 +218,14 @@ class JsonKey final : public Key {
     if (tokens_.peek() == '}') return tokens_.next() == '}';
     for (std::size_t unmet = node.children.size(); unmet > 0;) {
       if (tokens_.peek() != '"') return broken("a field has no name");
-      const std::string_view name = inside_quotes(tokens_.next_scalar());
-      if (tokens_.next() != ':') return broken("a colon is missing");
       PathNode* child = nullptr;
-      if (!find_child(node, name, child)) return false;
+      if (escapes_) {
+        if (!find_escaped(node, inside_quotes(tokens_.next_scalar()), child)) return false;
+      } else {
+        child = find_plain(node, tokens_.place() + 1);
+        tokens_.pass();
+      }
+      if (tokens_.next() != ':') return broken("a colon is missing");
       if (child == nullptr || child->met == record_) {
         if (!tokens_.skip_value()) return broken("a value is missing or never ends");
       } else {
@@ -231,8 +262,21 @@ class JsonKey final : public Key {
     return tokens_.skip_to_close() || broken("a [ never closes");
   }
 
-  bool find_child(PathNode& node, std::string_view name, PathNode*& found) {
-    if (escapes_ && name.find('\\') != std::string_view::npos) {
+  // The child whose name stands at `name`, behind the opening quote. Without a backslash in the record the next quote
+  // closes the name, so no length has to be found first.
+  PathNode* find_plain(PathNode& node, const char* name) const {
+    const auto room = static_cast<std::size_t>(tokens_.limit() - name);
+    for (PathNode& child : node.children) {
+      const std::size_t length = child.name.size();
+      if (child.plain_name && length < room && name[length] == '"' &&
+          std::memcmp(name, child.name.data(), length) == 0) {
+        return &child;
+      }
+    }
+    return nullptr;
+  }
+  bool find_escaped(PathNode& node, std::string_view name, PathNode*& found) {
+    if (name.find('\\') != std::string_view::npos) {
       name_.clear();
       if (!append_unescaped(name, name_)) return broken("a name has a wrong escape");
       name = name_;
@@ -284,8 +328,12 @@ class JsonKey final : public Key {
     return true;
   }
 
+  // Indexes of larger blocks would take more memory than it pays: they hold a few long records.
+  static constexpr std::size_t kMostTogether = std::size_t{4} << 20;
+
   PathTree tree_;
   std::vector<Found> found_;  // by slot
+  bool by_lines_;
   Tokens tokens_;
   KeyFrame frame_;
   std::uint64_t record_ = 0;  // counts records, to tell which nodes were met in this one
@@ -297,8 +345,8 @@ class JsonKey final : public Key {
 
 }  // namespace
 
-std::unique_ptr<Key> make_json_key(std::string_view specification, const KeyContext&) {
-  return std::make_unique<JsonKey>(parse_paths(specification));
+std::unique_ptr<Key> make_json_key(std::string_view specification, const KeyContext& context) {
+  return std::make_unique<JsonKey>(parse_paths(specification), context.format.separator);
 }
 
 }  // namespace nodup

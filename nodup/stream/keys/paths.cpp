@@ -126,6 +126,7 @@ class Parser {
     added.name = step.name;
     added.index = step.index;
     added.by_index_only = step.by_index_only;
+    added.plain_name = !step.by_index_only && step.name.find('"') == std::string::npos;
     return added;
   }
 

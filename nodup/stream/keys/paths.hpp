@@ -23,6 +23,7 @@ struct PathNode {
   std::string name;             // the field it stands for, unless by_index_only
   std::uint64_t index = kNone;  // the array element it stands for; .0 may be either, [0] is an element only
   bool by_index_only = false;
+  bool plain_name = false;   // a name without quotes: it stands in a record as it is, or with escapes
   std::size_t slot = kNone;  // a leaf: its place in the key. Leaves have no children.
   std::vector<PathNode> children;
 
