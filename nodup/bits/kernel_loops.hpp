@@ -15,11 +15,13 @@
 namespace nodup {
 namespace {
 
+constexpr std::size_t kLinesAhead = 48;
+
 template <class Line, unsigned kLines>
 std::uint64_t insert_lines(std::uint64_t* table, std::uint64_t lines, const Digest* keys, std::size_t count,
                            bool* is_new) {
   std::uint64_t found_new = 0;
-  visit_prefetched(
+  visit_prefetched<kLinesAhead / kLines>(
       count,
       [&](std::size_t i) {
         for (unsigned j = 0; j < kLines; ++j) prefetch(table + line_place(keys[i], j, lines) * kLineWords);
@@ -36,7 +38,7 @@ std::uint64_t insert_lines(std::uint64_t* table, std::uint64_t lines, const Dige
 
 template <class Line, unsigned kLines>
 void contain_lines(const std::uint64_t* table, std::uint64_t lines, const Digest* keys, std::size_t count, bool* seen) {
-  visit_prefetched(
+  visit_prefetched<kLinesAhead / kLines>(
       count,
       [&](std::size_t i) {
         for (unsigned j = 0; j < kLines; ++j) prefetch(table + line_place(keys[i], j, lines) * kLineWords);

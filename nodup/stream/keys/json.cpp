@@ -45,6 +45,13 @@ constexpr auto kNesting = [] {
   return nesting;
 }();
 
+// Tokens that are no scalars.
+constexpr auto kMarks = [] {
+  std::array<bool, 256> marks{};
+  for (const unsigned char mark : {'{', '}', '[', ']', ':', ','}) marks[mark] = true;
+  return marks;
+}();
+
 // The places of the tokens of a block of records, or of one record, and a walk over those of the record at hand.
 class Tokens {
  public:
@@ -63,6 +70,12 @@ class Tokens {
     while (*at_ < from) ++at_;
     limit_ = limit;
   }
+
+  // For a walk of one's own: the token at hand, the bytes it points into, the end of the record.
+  const std::uint32_t* at() const { return at_; }
+  void go_to(const std::uint32_t* at) { at_ = at; }
+  const char* bytes() const { return bytes_; }
+  std::size_t end() const { return limit_; }
 
   // simdjson ends its list with the number of bytes, so there is always a place to look at.
   bool done() const { return *at_ >= limit_; }
@@ -87,13 +100,12 @@ class Tokens {
   }
   // Passes all up to the bracket that closes the one just passed.
   bool skip_to_close() {
-    for (std::uint64_t open = 1; !done();) {
-      open += static_cast<std::uint64_t>(std::int64_t{kNesting[static_cast<unsigned char>(bytes_[*at_++])]});
-      if (open == 0) return true;
-    }
-    return false;
+    const std::uint32_t* at = at_;
+    std::int64_t open = 1;
+    while (open > 0 && *at < limit_) open += kNesting[static_cast<unsigned char>(bytes_[*at++])];
+    at_ = at;
+    return open == 0;
   }
-
   static std::string_view without_blanks_behind(std::string_view text) {
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n' || text.back() == '\r')) {
       text.remove_suffix(1);
@@ -182,13 +194,14 @@ class JsonKey final : public Key {
     if (record.empty()) return broken("the record is empty");
     if (tokens_.done()) return broken(simdjson::error_message(simdjson::EMPTY));
     ++record_;
-    std::fill(found_.begin(), found_.end(), Found{});
     if (escapes_) {
       // All that is unescaped together is no longer than the record: the views of it stay where they are.
       unescaped_.clear();
       unescaped_.reserve(record.size());
     }
 
+    if (!escapes_ && walk_quickly()) return frame_found();
+    std::fill(found_.begin(), found_.end(), Found{});
     const char first = tokens_.next();
     if (first != '{' && first != '[') {
       reason_ = "not a JSON object or array";
@@ -197,6 +210,10 @@ class JsonKey final : public Key {
     if (!(first == '{' ? walk_object(tree_.root) : walk_array(tree_.root))) return false;
     if (!tokens_.done()) return broken("something follows the end of the value");
 
+    return frame_found();
+  }
+
+  bool frame_found() {
     frame_.clear();
     for (std::size_t slot = 0; slot < found_.size(); ++slot) {
       if (found_[slot].tag == FieldTag::missing) {
@@ -208,6 +225,68 @@ class JsonKey final : public Key {
     return true;
   }
 
+  // The record as most are: an object without escapes that has all fields. True if all was found and the record is as
+  // sound as the careful walk wants it. False for whatever is unusual or wrong: the careful walk then begins anew and
+  // finds the words for it. Worth a third of the time of a JSON key.
+  bool walk_quickly() {
+    const std::uint32_t* const first = tokens_.at();
+    if (tokens_.bytes()[*first] != '{') return false;
+    std::size_t found = 0;
+    const std::uint32_t* const behind = walk_plain_object(tree_.root, first + 1, found);
+    if (behind == nullptr || *behind < tokens_.end() || found != found_.size()) {
+      ++record_;  // nothing has been met yet
+      return false;
+    }
+    tokens_.go_to(behind);
+    return true;
+  }
+
+  // From behind the { to behind the }, or nullptr. Every token that is looked at lies before the end of the record; the
+  // list goes on for three places behind its last token, so the check may come after the load.
+  const std::uint32_t* walk_plain_object(PathNode& node, const std::uint32_t* at, std::size_t& found) {
+    const char* const bytes = tokens_.bytes();
+    const std::size_t end = tokens_.end();
+    for (std::size_t unmet = node.children.size(); unmet > 0;) {
+      const std::uint32_t* const value = at + 2;
+      if (at[1] >= end || *value >= end || bytes[at[0]] != '"' || bytes[at[1]] != ':') return nullptr;
+      const char first = bytes[*value];
+      const std::uint32_t* next = value + 1;
+      if (first == '{' || first == '[')
+        next = behind_close(next);
+      else if (kMarks[static_cast<unsigned char>(first)])
+        return nullptr;
+      if (next == nullptr || *next >= end) return nullptr;
+      if (PathNode* const child = find_plain(node, bytes + at[0] + 1); child != nullptr && child->met != record_) {
+        child->met = record_;
+        --unmet;
+        if (child->slot == PathNode::kNone) {
+          if (first != '{' || walk_plain_object(*child, value + 1, found) != next) return nullptr;
+        } else {
+          const std::string_view text =
+              Tokens::without_blanks_behind({bytes + *value, static_cast<std::size_t>(*next - *value)});
+          if (first == '{' || first == '[')
+            found_[child->slot] = {FieldTag::compound, text};
+          else if (!keep_scalar(found_[child->slot], text))
+            return nullptr;
+          ++found;
+        }
+      }
+      at = next + 1;
+      if (bytes[*next] == '}') return at;
+      if (bytes[*next] != ',') return nullptr;
+    }
+    return behind_close(at);
+  }
+
+  // The token behind the bracket that closes the one before `at`, or nullptr.
+  const std::uint32_t* behind_close(const std::uint32_t* at) const {
+    const char* const bytes = tokens_.bytes();
+    const std::size_t end = tokens_.end();
+    std::int64_t open = 1;
+    while (open > 0 && *at < end) open += kNesting[static_cast<unsigned char>(bytes[*at++])];
+    return open == 0 ? at : nullptr;
+  }
+
   // A string's token is followed by blanks or another token, so without blanks it ends in its quote.
   static std::string_view inside_quotes(std::string_view text) {
     return text.size() < 2 ? std::string_view() : text.substr(1, text.size() - 2);
@@ -217,8 +296,8 @@ class JsonKey final : public Key {
   bool walk_object(PathNode& node) {
     if (tokens_.peek() == '}') return tokens_.next() == '}';
     for (std::size_t unmet = node.children.size(); unmet > 0;) {
-      if (tokens_.peek() != '"') return broken("a field has no name");
       PathNode* child = nullptr;
+      if (tokens_.peek() != '"') return broken("a field has no name");
       if (escapes_) {
         if (!find_escaped(node, inside_quotes(tokens_.next_scalar()), child)) return false;
       } else {
@@ -265,13 +344,14 @@ class JsonKey final : public Key {
   // The child whose name stands at `name`, behind the opening quote. Without a backslash in the record the next quote
   // closes the name, so no length has to be found first.
   PathNode* find_plain(PathNode& node, const char* name) const {
-    const auto room = static_cast<std::size_t>(tokens_.limit() - name);
+    std::uint64_t start;
+    std::memcpy(&start, name, sizeof start);  // the padding makes it readable
     for (PathNode& child : node.children) {
+      if (((start ^ child.start) & child.start_mask) != 0 || !child.plain_name) continue;
       const std::size_t length = child.name.size();
-      if (child.plain_name && length < room && name[length] == '"' &&
-          std::memcmp(name, child.name.data(), length) == 0) {
-        return &child;
-      }
+      if (length < sizeof start) return &child;
+      const auto room = static_cast<std::size_t>(tokens_.limit() - name);
+      if (length < room && name[length] == '"' && std::memcmp(name, child.name.data(), length) == 0) return &child;
     }
     return nullptr;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 #include "nodup/error.hpp"
 
@@ -127,6 +128,10 @@ class Parser {
     added.index = step.index;
     added.by_index_only = step.by_index_only;
     added.plain_name = !step.by_index_only && step.name.find('"') == std::string::npos;
+    const std::string quoted = step.name + '"';
+    const std::size_t counting = std::min<std::size_t>(quoted.size(), sizeof added.start);
+    std::memcpy(&added.start, quoted.data(), counting);
+    std::memset(&added.start_mask, 0xff, counting);
     return added;
   }
 

@@ -23,6 +23,9 @@ struct PathNode {
   std::string name;             // the field it stands for, unless by_index_only
   std::uint64_t index = kNone;  // the array element it stands for; .0 may be either, [0] is an element only
   bool by_index_only = false;
+  // The first eight bytes of the name with its closing quote, as they stand in a record without escapes, and a mask for
+  // those that count: most names are recognised by one comparison.
+  std::uint64_t start = 0, start_mask = 0;
   bool plain_name = false;   // a name without quotes: it stands in a record as it is, or with escapes
   std::size_t slot = kNone;  // a leaf: its place in the key. Leaves have no children.
   std::vector<PathNode> children;
