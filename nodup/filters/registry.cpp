@@ -23,6 +23,7 @@ constexpr Kind kind_of() {
           .errors = F::kErrors,
           .grows = Growable<F>,
           .stage = !Growable<F>,
+          .merges = Mergeable<F>,
           .plan =
               [](const Goal& goal) {
                 const typename F::Params p = F::fit(goal);

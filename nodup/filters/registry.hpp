@@ -26,6 +26,7 @@ struct Kind {
   std::string_view errors;  // in a user's words: which mistakes it makes
   bool grows;               // takes any number of keys
   bool stage;               // may be a stage of `growing`
+  bool merges;              // two of the same parameters make their union
   Plan (*plan)(const Goal&);
   AnyFilter (*make)(const Goal&);
   AnyFilter (*load)(Reader&);

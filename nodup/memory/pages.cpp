@@ -55,6 +55,8 @@ Pages::Pages(std::uint64_t bytes, PagePolicy policy) : bytes_(bytes) {
     (void)::madvise(data_, mapped_size(bytes), MADV_HUGEPAGE);
   } else {
     data_ = map_zeroed(mapped_size(bytes));
+    // Where the system gives huge pages unasked, a policy of small ones has to be told.
+    if (policy == PagePolicy::small) (void)::madvise(data_, mapped_size(bytes), MADV_NOHUGEPAGE);
   }
 }
 
