@@ -25,8 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   RecordScanner whole(format), pieces(format);
   whole.scan(batch.bytes.data(), 0, size, batch.ends);
   std::vector<std::uint64_t> ends;
-  for (std::size_t at = 0; at < size; at += step)
-    pieces.scan(batch.bytes.data(), at, std::min(at + step, size), ends);
+  for (std::size_t at = 0; at < size; at += step) pieces.scan(batch.bytes.data(), at, std::min(at + step, size), ends);
   if (ends != batch.ends) __builtin_trap();
   if (batch.ends.empty() || batch.ends.back() + 1 < size) {
     batch.ends.push_back(size);
