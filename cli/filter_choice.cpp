@@ -72,7 +72,7 @@ double noted_error(const SavedFilter& state) {
 ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std::optional<SavedFilter> resumed) {
   if (resumed) {
     Goal goal{.error = noted_error(*resumed), .bytes = options.memory.value_or(0)};
-    ChosenFilter chosen{std::move(resumed->filter), goal, ""};
+    ChosenFilter chosen{std::move(resumed->filter), goal};
     if (options.memory && chosen.filter.bytes() > *options.memory)
       throw Error(fmt::format("the state's filter holds {}, more than --memory {}", human_bytes(chosen.filter.bytes()),
                               human_bytes(*options.memory)));
@@ -104,7 +104,7 @@ ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std
   }
   // An exact set grows from small: the number of events says little about the number of distinct keys.
   if (exact) fit.keys = 1;
-  return {kind.make(fit), goal, ""};
+  return {kind.make(fit), goal};
 }
 
 void check_resumed(const DedupOptions& options, const SavedFilter& state) {

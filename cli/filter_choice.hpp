@@ -16,8 +16,7 @@ namespace nodup::cli {
 
 struct ChosenFilter {
   AnyFilter filter;
-  Goal goal;         // what it was chosen for
-  std::string note;  // what the user should know, or empty
+  Goal goal;  // what it was chosen for
 };
 
 // Throws Error when the memory cannot hold the goal and --degrade was not given.

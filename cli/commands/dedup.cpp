@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The main job at the shell: what the options say, put together; signals, checkpoints and the report around it.
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <random>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -19,6 +16,7 @@
 #include "cli/filter_choice.hpp"
 #include "cli/monitor.hpp"
 #include "cli/report.hpp"
+#include "cli/same_files.hpp"
 #include "nodup/stream/pipeline.hpp"
 #include "nodup/stream/registry.hpp"
 #include "nodup/stream/sinks/sinks.hpp"
@@ -56,29 +54,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// A file by what it is, not by how it is called.
-struct Identity {
-  dev_t device;
-  ino_t inode;
-  friend bool operator==(const Identity&, const Identity&) = default;
-};
-
-std::optional<Identity> regular_file(const std::string& path, int standard_fd) {
-  struct stat status {};
-  const int result = path == "-" || path.empty() ? ::fstat(standard_fd, &status) : ::stat(path.c_str(), &status);
-  if (result != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  return Identity{status.st_dev, status.st_ino};
-}
-
-// Will these two name one file once it is made? What exists already is told by its identity.
-bool same_name(const std::string& a, const std::string& b) {
-  const auto place = [](const std::string& name) {
-    std::error_code ignored;
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(name, ignored), ignored);
-  };
-  return a == b || place(a) == place(b);
-}
-
 class Dedup final : public Command {
  public:
   const CommandText& text() const override { return kText; }
@@ -87,7 +62,6 @@ class Dedup final : public Command {
   int run() override;
 
  private:
-  void refuse_same_files() const;
   void load_state();
   void open_sinks();
   void on_tick();
@@ -127,33 +101,6 @@ class Dedup final : public Command {
   std::atomic<bool> running_ = false;  // the pipeline is there to be asked
 };
 
-// `nodup log > log` has emptied the log before we start, but `>> log`, `-o log` or `--state log` can be stopped.
-void Dedup::refuse_same_files() const {
-  struct Named {
-    std::string name;
-    std::optional<Identity> file;
-  };
-  std::vector<Named> written = {
-      {"standard output", options_.output.empty() ? regular_file("-", STDOUT_FILENO) : std::nullopt}};
-  for (const std::string& path : {options_.output, options_.dropped, options_.state})
-    if (!path.empty()) {
-      for (const Named& other : written)
-        if (same_name(other.name, path)) throw UsageError(fmt::format("{} is named for two outputs", path));
-      written.push_back({path, regular_file(path, -1)});
-    }
-  for (std::size_t i = 0; i < written.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (written[i].file && written[i].file == written[j].file)
-        throw UsageError(fmt::format("{} and {} are the same file", written[j].name, written[i].name));
-  for (const std::string& path : options_.paths) {
-    const std::optional<Identity> input = regular_file(path, STDIN_FILENO);
-    for (const Named& output : written)
-      if (input && output.file == input)
-        throw UsageError(
-            fmt::format("{} is both input and output ({}): write to another file and rename it", path, output.name));
-  }
-}
-
 void Dedup::load_state() {
   if (!options_.state.empty()) {
     state_file_.emplace(options_.state);
@@ -185,8 +132,6 @@ void Dedup::open_sinks() {
 }
 
 void Dedup::warn_if_past_goal() {
-  // An exact set is as exact as 128 bits are, and ends with an error when it is full.
-  if (chosen_->goal.error == 0) return;
   const double reached = chosen_->filter.rates().false_positive;
   // exact, asked for by an error of 0, has the odds of a hash collision and nothing to warn of.
   if (warned_ || chosen_->goal.error == 0 || reached <= chosen_->goal.error * (1 + 1e-9)) return;
@@ -257,7 +202,7 @@ int Dedup::run() {
   if (options_.count && !(options_.output.empty() && options_.dropped.empty()))
     throw UsageError("--count writes no records: leave --output and --dropped out");
   if (std::ranges::count(options_.paths, "-") > 1) throw UsageError("standard input (-) can be read only once");
-  refuse_same_files();
+  refuse_same_files(options_);
   Monitor monitor;  // before any thread, before any file is made
   load_state();
   reader_.emplace(BatchReader::Options{.paths = options_.paths, .format = format_, .wake_fd = monitor.wake_fd()});
@@ -280,7 +225,6 @@ int Dedup::run() {
     throw UsageError(error.what());
   }
   chosen_.emplace(choose_filter(options_, *reader_, std::move(resumed_)));
-  if (!chosen_->note.empty()) note(chosen_->note);
   open_sinks();
 
   const Hasher hasher(seed_);

@@ -11,35 +11,15 @@
 
 #include "nodup/filters/partitioned.hpp"
 #include "nodup/filters/standard.hpp"
+#include "tests/in_memory.hpp"
 #include "tests/oracle.hpp"
 
 namespace nodup {
 namespace {
 
 using testing::KeyMaker;
-
-template <class F>
-std::string own_bytes(const F& filter) {
-  std::string bytes;
-  Writer out(
-      [&](std::span<const std::byte> data) { bytes.append(reinterpret_cast<const char*>(data.data()), data.size()); });
-  filter.save(out);
-  return bytes;
-}
-
-template <class F>
-F loaded(const std::string& bytes) {
-  std::size_t at = 0;
-  Reader in(
-      [&](std::span<std::byte> room) {
-        const std::size_t n = std::min(room.size(), bytes.size() - at);
-        std::memcpy(room.data(), bytes.data() + at, n);
-        at += n;
-        return n;
-      },
-      bytes.size());
-  return F::load(in);
-}
+using testing::loaded;
+using testing::own_bytes;
 
 std::uint64_t word(const std::string& bytes, std::size_t index) {
   std::uint64_t value;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/in_memory.hpp"
 #include "tests/oracle.hpp"
 
 namespace nodup {
@@ -18,28 +19,8 @@ namespace {
 
 using testing::KeyMaker;
 using testing::Oracle;
+using testing::own_bytes;
 using testing::Random;
-
-std::string own_bytes(const Exact& filter) {
-  std::string bytes;
-  Writer out(
-      [&](std::span<const std::byte> data) { bytes.append(reinterpret_cast<const char*>(data.data()), data.size()); });
-  filter.save(out);
-  return bytes;
-}
-
-Exact loaded(const std::string& bytes) {
-  std::size_t at = 0;
-  Reader in(
-      [&](std::span<std::byte> room) {
-        const std::size_t n = std::min(room.size(), bytes.size() - at);
-        std::memcpy(room.data(), bytes.data() + at, n);
-        at += n;
-        return n;
-      },
-      bytes.size());
-  return Exact::load(in);
-}
 
 // Digests that crowd at the start, the end and a few places between: long runs, and runs that pass the end.
 Digest crowded(Random& random) {
@@ -114,8 +95,8 @@ TEST(ExactFilter, ZeroDigestIsAKeyAsAnyOther) {
   Exact other({.keys = 10});
   other.merge(filter);
   EXPECT_TRUE(other.contains({0, 0}));
-  EXPECT_TRUE(loaded(own_bytes(other)).contains({0, 0}));
-  EXPECT_EQ(loaded(own_bytes(other)).keys(), 1u);
+  EXPECT_TRUE(testing::loaded<Exact>(own_bytes(other)).contains({0, 0}));
+  EXPECT_EQ(testing::loaded<Exact>(own_bytes(other)).keys(), 1u);
 }
 
 TEST(ExactFilter, EqualSetsHaveEqualBytes) {
@@ -132,7 +113,7 @@ TEST(ExactFilter, EqualSetsHaveEqualBytes) {
   const std::string bytes = build(1);
   std::reverse(keys.begin(), keys.end());
   EXPECT_TRUE(build(777) == bytes);
-  EXPECT_TRUE(own_bytes(loaded(bytes)) == bytes);
+  EXPECT_TRUE(own_bytes(testing::loaded<Exact>(bytes)) == bytes);
   ASSERT_EQ(bytes.size(), 16 + 16 * keys.size());
   std::sort(keys.begin(), keys.end());
   EXPECT_EQ(std::memcmp(bytes.data() + 16, keys.data(), 16 * keys.size()), 0) << "not in ascending order";
@@ -142,7 +123,7 @@ TEST(ExactFilter, DamageIsFound) {
   Exact filter({.keys = 3});
   for (const Digest d : {Digest{0, 0}, Digest{1, 5}, Digest{2, 1}}) filter.insert(d);
   const std::string good = own_bytes(filter);
-  EXPECT_NO_THROW(loaded(good));
+  EXPECT_NO_THROW(testing::loaded<Exact>(good));
   const auto with = [&](std::size_t index, std::uint64_t value) {
     std::string bad = good;
     std::memcpy(bad.data() + 8 * index, &value, sizeof value);
@@ -161,7 +142,7 @@ TEST(ExactFilter, DamageIsFound) {
       {good.substr(0, 32) + good.substr(16, 16) + good.substr(48), "zero twice"},
       {good.substr(0, 48) + good.substr(32, 16), "a key twice"},
   };
-  for (const auto& [bytes, what] : bad) EXPECT_THROW(loaded(bytes), Error) << what;
+  for (const auto& [bytes, what] : bad) EXPECT_THROW(testing::loaded<Exact>(bytes), Error) << what;
 }
 
 TEST(ExactFilter, GrowthKeepsEveryKeyAndTheLoad) {

@@ -26,8 +26,7 @@ std::string message_of(const std::string& bytes) {
 // A stage that is itself `growing` could nest until the stack is gone.
 TEST(Format, StagesDoNotNest) {
   std::string bytes;
-  Writer out(
-      [&](std::span<const std::byte> data) { bytes.append(reinterpret_cast<const char*>(data.data()), data.size()); });
+  Writer out = testing::writer_to(bytes);
   const char magic[8] = {'\x8E', 'N', 'O', 'D', 'U', 'P', '\r', '\n'};
   out.bytes(std::as_bytes(std::span(magic)));
   out.u32(kFormatVersion);

@@ -17,6 +17,7 @@
 #include "nodup/filters/filter.hpp"
 #include "nodup/filters/format.hpp"
 #include "nodup/filters/registry.hpp"
+#include "tests/in_memory.hpp"
 #include "tests/oracle.hpp"
 
 namespace nodup::testing {
@@ -73,22 +74,13 @@ inline constexpr std::uint64_t kSeed = 42;
 
 inline std::string saved(const AnyFilter& filter) {
   std::string bytes;
-  Writer out(
-      [&](std::span<const std::byte> data) { bytes.append(reinterpret_cast<const char*>(data.data()), data.size()); });
+  Writer out = writer_to(bytes);
   save(out, filter, kSeed, {{"note", "of a law"}});
   return bytes;
 }
 
 inline SavedFilter load_saved(const std::string& bytes) {
-  std::size_t at = 0;
-  Reader in(
-      [&](std::span<std::byte> room) {
-        const std::size_t n = std::min(room.size(), bytes.size() - at);
-        if (n > 0) std::memcpy(room.data(), bytes.data() + at, n);
-        at += n;
-        return n;
-      },
-      bytes.size());
+  Reader in = reader_of(bytes);
   return load(in);
 }
 

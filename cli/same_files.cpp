@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/same_files.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace nodup::cli {
+
+namespace {
+
+// A file by what it is, not by how it is called.
+struct Identity {
+  dev_t device;
+  ino_t inode;
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+
+std::optional<Identity> regular_file(const std::string& path, int standard_fd) {
+  struct stat status {};
+  const int result = path == "-" || path.empty() ? ::fstat(standard_fd, &status) : ::stat(path.c_str(), &status);
+  if (result != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return Identity{status.st_dev, status.st_ino};
+}
+
+// Will these two name one file once it is made? What exists already is told by its identity.
+bool same_name(const std::string& a, const std::string& b) {
+  const auto place = [](const std::string& name) {
+    std::error_code ignored;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(name, ignored), ignored);
+  };
+  return a == b || place(a) == place(b);
+}
+
+}  // namespace
+
+// `nodup log > log` has emptied the log before we start, but `>> log`, `-o log` or `--state log` can be stopped.
+void refuse_same_files(const DedupOptions& options) {
+  struct Named {
+    std::string name;
+    std::optional<Identity> file;
+  };
+  std::vector<Named> written = {
+      {"standard output", options.output.empty() ? regular_file("-", STDOUT_FILENO) : std::nullopt}};
+  for (const std::string& path : {options.output, options.dropped, options.state})
+    if (!path.empty()) {
+      for (const Named& other : written)
+        if (same_name(other.name, path)) throw UsageError(fmt::format("{} is named for two outputs", path));
+      written.push_back({path, regular_file(path, -1)});
+    }
+  for (std::size_t i = 0; i < written.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (written[i].file && written[i].file == written[j].file)
+        throw UsageError(fmt::format("{} and {} are the same file", written[j].name, written[i].name));
+  for (const std::string& path : options.paths) {
+    const std::optional<Identity> input = regular_file(path, STDIN_FILENO);
+    for (const Named& output : written)
+      if (input && output.file == input)
+        throw UsageError(
+            fmt::format("{} is both input and output ({}): write to another file and rename it", path, output.name));
+  }
+}
+
+}  // namespace nodup::cli
