@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kDefaultError = 1e-6;
 
-// Of a stream whose length nobody knows: 16 MiB at the default error. Larger would make small states large, smaller
+// Of a stream whose length nobody knows: 20 MiB at the default error. Larger would make small states large, smaller
 // would make every key of a long stream be looked up in one stage more.
 constexpr std::uint64_t kFirstKeys = 4'000'000;
 

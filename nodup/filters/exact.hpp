@@ -6,7 +6,7 @@
 // Errors: none to speak of, for keys that nobody chose to collide. XXH3 is no cryptographic hash: someone who
 // knows the seed can make colliding keys, and keys that crowd into one place and make the table slow.
 //
-// Cost: 20 to 40 bytes per key, ten times a filter of bits at an error of 10^-6. While the table moves into
+// Cost: 20 to 40 bytes per key, four to eight times a filter of bits at an error of 10^-6. While the table moves into
 // one of twice the size both are held; memory is asked for in make_room only.
 //
 // Threads: one at a time; contains() by many while nobody inserts.
