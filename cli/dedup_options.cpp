@@ -14,6 +14,11 @@ namespace {
 // Below this not even the bookkeeping would be small beside the filter.
 constexpr std::uint64_t kLeastMemory = std::uint64_t{64} << 10;
 
+std::string file_name(const std::string& value) {
+  if (value.empty()) throw Error("the name of the file is missing");
+  return value;
+}
+
 char one_byte(const std::string& value) {
   if (value == "\\t") return '\t';
   if (value.size() != 1) throw Error(fmt::format("`{}` is not one byte; write e.g. ';' or '\\t'", value));
@@ -102,8 +107,9 @@ std::vector<Flag> dedup_flags(DedupOptions& o) {
        "Without --state FILE appears when the run has ended, also by Ctrl-C; a run that fails leaves none. With "
        "--state "
        "it is appended to.",
-       [&](S v) { o.output = v; }, true},
-      {"-D,--dropped", "FILE", out, "write what is not passed on to FILE", "", [&](S v) { o.dropped = v; }, true},
+       [&](S v) { o.output = file_name(v); }, true},
+      {"-D,--dropped", "FILE", out, "write what is not passed on to FILE", "", [&](S v) { o.dropped = file_name(v); },
+       true},
       {"-i,--invert", "", out, "pass the duplicates, drop the first occurrences", "", [&](S) { o.invert = true; }},
       {"-c,--count", "", out, "print only the number of records that would pass", "", [&](S) { o.count = true; }},
       {"-e,--error", "RATE", error, "chance that a new event is dropped, at the worst moment (default 1e-6)",
@@ -123,7 +129,7 @@ std::vector<Flag> dedup_flags(DedupOptions& o) {
       {"--state", "FILE", state, "go on where the last run with FILE stopped; saved at the end and on Ctrl-C",
        "Output first, state second: after a crash no event is lost, duplicates of the time since the last checkpoint "
        "may pass again.",
-       [&](S v) { o.state = v; }, true},
+       [&](S v) { o.state = file_name(v); }, true},
       {"--checkpoint", "TIME", state, "how often the state is saved (default 30s)",
        "Stretched, if need be, so that saving takes less than a twentieth of the time.",
        [&](S v) { o.checkpoint = read_duration(v); }},

@@ -12,10 +12,14 @@ namespace nodup::cli {
 
 namespace {
 
+// Those of interest that we were not told to ignore (nohup, a job in the background).
 sigset_t watched_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&set, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&set, signal);
+  }
   return set;
 }
 
@@ -56,7 +60,7 @@ void Monitor::watch(const Calls& calls, std::chrono::milliseconds period, const 
     if (end.stop_requested()) return;
     if (signal == SIGUSR1) {
       calls.show_stats();
-    } else if (signal == SIGINT || signal == SIGTERM) {
+    } else if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
       // Asked twice: whoever asks does not want to wait for a slow reader of our output.
       if (stop_signal_ != 0) die_by(signal);
       stop_signal_ = signal;

@@ -14,7 +14,7 @@ namespace nodup::cli {
 class Monitor {
  public:
   struct Calls {
-    std::function<void()> stop;        // SIGINT or SIGTERM came: finish what was read
+    std::function<void()> stop;        // SIGINT, SIGTERM or SIGHUP came: finish what was read
     std::function<void()> show_stats;  // SIGUSR1
     std::function<void()> tick;        // every `period`
   };

@@ -6,9 +6,13 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "nodup/text/paths.hpp"
 
 namespace nodup::cli {
 
@@ -47,12 +51,20 @@ void refuse_same_files(const DedupOptions& options) {
   };
   std::vector<Named> written = {
       {"standard output", options.output.empty() ? regular_file("-", STDOUT_FILENO) : std::nullopt}};
+  std::vector<std::string> paths;
   for (const std::string& path : {options.output, options.dropped, options.state})
-    if (!path.empty()) {
-      for (const Named& other : written)
-        if (same_name(other.name, path)) throw UsageError(fmt::format("{} is named for two outputs", path));
-      written.push_back({path, regular_file(path, -1)});
-    }
+    if (!path.empty()) paths.push_back(path);
+  if (!options.state.empty()) {
+    // What stands beside the state while it is in use (stream/state.cpp, filters/format.cpp).
+    const std::string file = behind_links(options.state);
+    paths.push_back(file + ".lock");
+    paths.push_back(file + ".saving");
+  }
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j)
+      if (same_name(paths[i], paths[j])) throw UsageError(fmt::format("{} is named for two outputs", paths[i]));
+    written.push_back({paths[i], regular_file(paths[i], -1)});
+  }
   for (std::size_t i = 0; i < written.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (written[i].file && written[i].file == written[j].file)

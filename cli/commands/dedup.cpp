@@ -247,20 +247,22 @@ int Dedup::run() {
   show_progress_ = options_.progress && !options_.quiet && ::isatty(STDERR_FILENO) == 1;
   running_ = true;
 
-  bool output_closed = false;
+  std::string output_closed;
   std::exception_ptr failure;
   try {
     pipeline_->run();
   } catch (const ClosedOutput& closed) {
-    output_closed = true;
-    note(fmt::format("{}; stopped{}", closed.what(), state_file_ ? ", the last checkpoint of the state stays" : ""));
+    output_closed = closed.what();
   } catch (...) {
     failure = std::current_exception();
   }
   monitor.finish();
   if (progress_shown_) std::fputs("\r\x1b[K", stderr);
   progress_shown_ = false;
-  if (output_closed) return kOk;
+  if (!output_closed.empty()) {
+    note(fmt::format("{}; stopped{}", output_closed, state_file_ ? ", the last checkpoint of the state stays" : ""));
+    return kOk;
+  }
 
   // After a failure to read or a bad record under --on-error fail, what came before is written: keep it if there is a
   // state to go on with, drop it where the output should be complete or absent.

@@ -10,12 +10,11 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "nodup/filters/registry.hpp"
+#include "nodup/text/paths.hpp"
 
 namespace nodup {
 
@@ -63,11 +62,6 @@ void write_all(int fd, std::span<const std::byte> data, const std::string& path)
 void sync(int fd, const std::string& path) {
   // EINVAL: a file system that cannot sync; then nothing more can be had.
   if (::fsync(fd) != 0 && errno != EINVAL) throw Error(fmt::format("cannot sync {}: {}", path, system_reason()));
-}
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
 }  // namespace
@@ -221,13 +215,13 @@ SavedFilter load(Reader& in) {
 
 void save_file(const std::string& name, const AnyFilter& filter, std::uint64_t seed,
                const std::map<std::string, std::string>& notes) {
-  // Through a link: what it points to is replaced, not the link.
-  std::error_code ignored;
-  const std::string path =
-      std::filesystem::is_symlink(name, ignored) ? std::filesystem::weakly_canonical(name, ignored).string() : name;
+  const std::string path = behind_links(name);
   const std::string temporary = path + ".saving";
   try {
     File file(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    // An existing file hands its permissions on.
+    struct stat existing {};
+    if (::stat(path.c_str(), &existing) == 0) (void)::fchmod(file.fd(), existing.st_mode & 07777);
     // Small values are gathered; large payloads pass through.
     std::string gathered;
     const auto flush = [&] {

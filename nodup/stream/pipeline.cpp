@@ -196,11 +196,9 @@ void Pipeline::judge(Batch& batch) {
       options_.report_bad(fmt::format("{}: record {}: {}", reader_.input_name(batch.input),
                                       batch.first_record + bad.index, bad.reason));
 
-  filter_.make_room(batch.digests.size());
-  filter_.insert_all(batch.digests, is_new_.get());
+  insert(batch.digests, is_new_.get());
   const auto fresh = static_cast<std::uint64_t>(std::count(is_new_.get(), is_new_.get() + batch.digests.size(), true));
   mark_verdicts(batch);
-  remembers_unwritten_ = true;
   if (options_.passed != nullptr) write_runs(batch, true, *options_.passed, passed_owes_separator_);
   if (options_.dropped != nullptr) write_runs(batch, false, *options_.dropped, dropped_owes_separator_);
   remembers_unwritten_ = false;
@@ -211,6 +209,22 @@ void Pipeline::judge(Batch& batch) {
   counts_.duplicates += batch.digests.size() - fresh;
   counts_.bytes += batch.bytes.size();
   count_losses(fresh);
+}
+
+// Room is asked for as if all keys were new. Near a limit on memory that may be refused although most are not: then for
+// half of them, and so on. Once a part is in, the filter knows events that are not written yet.
+void Pipeline::insert(std::span<const Digest> keys, bool* is_new) {
+  try {
+    filter_.make_room(keys.size());
+  } catch (const Error&) {
+    if (keys.size() < 2) throw;
+    const std::size_t half = keys.size() / 2;
+    insert(keys.first(half), is_new);
+    insert(keys.subspan(half), is_new + half);
+    return;
+  }
+  filter_.insert_all(keys, is_new);
+  remembers_unwritten_ = true;
 }
 
 // passes_[i] for every record, and turns_: the record numbers where runs of equal verdicts begin. The first run is one

@@ -78,6 +78,7 @@ class Pipeline {
   void end_turn(std::uint64_t bytes);
   void fail(std::exception_ptr failure);
   void judge(Batch& batch);
+  void insert(std::span<const Digest> keys, bool* is_new);
   void mark_verdicts(const Batch& batch);
   void write_runs(const Batch& batch, bool passed, Sink& sink, bool& owes_separator);
   void count_losses(std::uint64_t fresh);

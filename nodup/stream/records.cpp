@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "nodup/bits/kernels.hpp"
 
@@ -11,6 +12,7 @@ namespace nodup {
 namespace {
 // Found positions pass through a small array: the most there can be in a piece is known, and it stays in the cache.
 constexpr std::uint64_t kPiece = 4096;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 using Found = std::array<std::uint64_t, kPiece + kFindSlack>;
 }  // namespace
 
@@ -46,7 +48,9 @@ void RecordScanner::scan_quoted(const char* data, std::uint64_t from, std::uint6
         if (is_quote) quote_at_ = at;
       } else if (!is_quote) {
         ends.push_back(at);
-      } else if (at == 0 || data[at - 1] == format_.delimiter || data[at - 1] == format_.separator) {
+        first_record_ = false;
+      } else if (at == 0 || data[at - 1] == format_.delimiter || data[at - 1] == format_.separator ||
+                 (first_record_ && at == kByteOrderMark.size() && kByteOrderMark == std::string_view(data, at))) {
         inside_ = true;
       }
     }

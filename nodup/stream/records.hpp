@@ -30,6 +30,7 @@ class RecordScanner {
   void start_input() {
     inside_ = false;
     quote_at_ = kNone;
+    first_record_ = true;
   }
   // The bytes before `offset` were taken away: what stood at `offset` now stands at 0.
   void shift(std::uint64_t offset) {
@@ -41,6 +42,7 @@ class RecordScanner {
 
   RecordFormat format_;
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  bool first_record_ = true;        // of the input: a byte order mark may stand before its first column
   bool inside_ = false;             // within a quoted column
   std::uint64_t quote_at_ = kNone;  // the last quote met inside: it closes, unless another one follows at once
 };

@@ -12,9 +12,11 @@
 
 #include <fmt/format.h>
 
+#include "nodup/text/paths.hpp"
+
 namespace nodup {
 
-StateFile::StateFile(std::string path) : path_(std::move(path)), lock_path_(path_ + ".lock") {
+StateFile::StateFile(const std::string& path) : path_(behind_links(path)), lock_path_(path_ + ".lock") {
   for (;;) {
     lock_fd_ = ::open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock_fd_ < 0) throw Error(fmt::format("cannot make the lock {}: {}", lock_path_, std::strerror(errno)));

@@ -12,12 +12,12 @@ namespace nodup {
 
 // A saved filter that one process at a time goes on with: the file, its lock and the rhythm of its checkpoints.
 //
-// The lock is a file of its own (PATH.lock), because the state itself is replaced by every save. It vanishes with
-// the process, however that ends.
+// The lock is on a file of its own (PATH.lock), because the state itself is replaced by every save. The lock ends with
+// the process, however that ends; only its file may stay behind, and does no harm.
 class StateFile {
  public:
   // Throws Error when another process holds the state.
-  explicit StateFile(std::string path);
+  explicit StateFile(const std::string& path);
   StateFile(const StateFile&) = delete;
   StateFile& operator=(const StateFile&) = delete;
   ~StateFile();

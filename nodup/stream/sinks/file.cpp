@@ -5,12 +5,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "nodup/stream/sinks/sinks.hpp"
+#include "nodup/text/paths.hpp"
 
 namespace nodup {
 
@@ -59,16 +58,14 @@ class FileSink final : public Sink {
   FileSink(std::string path, FileMode mode, char separator) : path_(std::move(path)) {
     struct stat status {};
     const bool exists = ::stat(path_.c_str(), &status) == 0;
-    // Through links to the file meant, so that renaming replaces that file and not the link.
-    std::error_code no_path;
-    if (exists && S_ISREG(status.st_mode))
-      if (auto real = std::filesystem::canonical(path_, no_path); !no_path) path_ = real;
+    if (!exists || S_ISREG(status.st_mode)) path_ = behind_links(path_);
     if (exists && S_ISDIR(status.st_mode)) throw Error(fmt::format("cannot write {}: it is a directory", path_));
     try {
       if (exists && !S_ISREG(status.st_mode)) {
         open(path_, O_WRONLY);
       } else if (mode == FileMode::append) {
         open(path_, O_RDWR | O_CREAT | O_APPEND);
+        if (!exists) sync_folder();
         continues_ = mend_torn_end(fd_, fd_, separator, path_);
       } else {
         open_temporary();
@@ -113,6 +110,13 @@ class FileSink final : public Sink {
       if (errno != EEXIST || i == kMostTemporaries)
         throw Error(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
     }
+  }
+  // A new file's name, too, must outlive a crash that a state saved later outlives.
+  void sync_folder() const {
+    const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    (void)::fsync(folder);
+    ::close(folder);
   }
   void give_up() {
     if (fd_ >= 0) ::close(fd_);
