@@ -188,7 +188,6 @@ void Pipeline::judge(Batch& batch) {
   if (records > room_) {
     room_ = 2 * records;
     is_new_ = std::make_unique_for_overwrite<bool[]>(room_);
-    passes_ = std::make_unique_for_overwrite<bool[]>(room_);
     turns_ = std::make_unique_for_overwrite<std::uint64_t[]>(room_ + 2);
   }
   for (const BadRecord& bad : batch.bad)
@@ -227,36 +226,36 @@ void Pipeline::insert(std::span<const Digest> keys, bool* is_new) {
   remembers_unwritten_ = true;
 }
 
-// passes_[i] for every record, and turns_: the record numbers where runs of equal verdicts begin. The first run is one
-// of passing records, perhaps an empty one.
+// turns_: the record numbers where runs of equal verdicts begin. The first run is one of passing records, perhaps an
+// empty one.
 void Pipeline::mark_verdicts(const Batch& batch) {
   const std::size_t records = batch.size();
-  bool* passes = passes_.get();
+  std::uint64_t* const turns = turns_.get();
+  std::size_t count = 0;
+  bool run_passes = true;
+  // No branch on the verdict: it is a coin flip.
+  const auto mark = [&](std::size_t record, bool passes) {
+    turns[count] = record;
+    count += passes != run_passes;
+    run_passes = passes;
+  };
   if (batch.header == 0 && batch.bad.empty()) {
-    for (std::size_t i = 0; i < records; ++i) passes[i] = is_new_[i] != options_.invert;
+    for (std::size_t i = 0; i < records; ++i) mark(i, is_new_[i] != options_.invert);
   } else {
     auto bad = batch.bad.begin();
     std::size_t keyed = 0;
     for (std::size_t i = 0; i < records; ++i) {
       if (i < batch.header) {
-        passes[i] = batch.first_header;
+        mark(i, batch.first_header);
       } else if (bad != batch.bad.end() && bad->index == i) {
-        passes[i] = options_.on_bad == OnBadRecord::pass;
+        mark(i, options_.on_bad == OnBadRecord::pass);
         ++bad;
       } else {
-        passes[i] = is_new_[keyed++] != options_.invert;
+        mark(i, is_new_[keyed++] != options_.invert);
       }
     }
   }
-  // No branch on the verdict: it is a coin flip.
-  std::size_t count = 0;
-  bool run_passes = true;
-  for (std::size_t i = 0; i < records; ++i) {
-    turns_[count] = i;
-    count += passes[i] != run_passes;
-    run_passes = passes[i];
-  }
-  turns_[count] = records;
+  turns[count] = records;
   turn_count_ = count;
 }
 

@@ -105,9 +105,8 @@ class Pipeline {
   bool remembers_unwritten_ = false;
   Counts counts_;
   std::unique_ptr<bool[]> is_new_;
-  std::unique_ptr<bool[]> passes_;          // per record of the batch in work
-  std::unique_ptr<std::uint64_t[]> turns_;  // record numbers where passes_ changes
-  std::size_t room_ = 0;                    // records these three have room for
+  std::unique_ptr<std::uint64_t[]> turns_;  // record numbers where verdicts change
+  std::size_t room_ = 0;                    // records these two have room for
   std::size_t turn_count_ = 0;
   std::vector<iovec> pieces_;
   bool passed_owes_separator_ = false;
