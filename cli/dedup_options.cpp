@@ -104,9 +104,8 @@ std::vector<Flag> dedup_flags(DedupOptions& o) {
        false,
        {"pass", "drop", "fail"}},
       {"-o,--output", "FILE", out, "write to FILE instead of standard output",
-       "Without --state FILE appears when the run has ended, also by Ctrl-C; a run that fails leaves none. With "
-       "--state "
-       "it is appended to.",
+       "Without --state FILE appears when the run has ended, also by Ctrl-C; a run that fails leaves none. With a "
+       "state it is appended to.",
        [&](S v) { o.output = file_name(v); }, true},
       {"-D,--dropped", "FILE", out, "write what is not passed on to FILE", "", [&](S v) { o.dropped = file_name(v); },
        true},

@@ -31,7 +31,26 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     batch.ends.push_back(size);
     batch.unterminated_quote = whole.inside_quotes();
   }
-  make_key(key, {.format = format, .header = {}})->extract(batch, Hasher(0));
+  const auto made = make_key(key, {.format = format, .header = {}});
+  made->extract(batch, Hasher(0));
   if (batch.digests.size() != batch.size()) __builtin_trap();
+
+  // A record has the same key and the same fault alone as among others. (Quotes that never close are the batch's to
+  // tell.)
+  auto bad = batch.bad.begin();
+  for (std::size_t i = 0; i < batch.size() && !batch.unterminated_quote; ++i) {
+    const std::string_view record = batch.record(i);
+    Batch alone;
+    alone.bytes.reserve(record.size() + 1);
+    if (!record.empty()) std::memcpy(alone.bytes.data(), record.data(), record.size());
+    alone.bytes.resize(record.size());
+    alone.ends.push_back(record.size());
+    alone.first_record = i + 1;
+    made->extract(alone, Hasher(0));
+    const bool is_bad = bad != batch.bad.end() && bad->index == i;
+    if (is_bad != !alone.bad.empty()) __builtin_trap();
+    if (is_bad ? bad->reason != alone.bad[0].reason : batch.digests[i] != alone.digests[0]) __builtin_trap();
+    bad += is_bad;
+  }
   return 0;
 }

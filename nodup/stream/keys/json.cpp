@@ -98,14 +98,19 @@ class Tokens {
     if (c == '{' || c == '[') return skip_to_close();
     return c != '}' && c != ']' && c != ',' && c != ':' && c != ' ';
   }
-  // Passes all up to the bracket that closes the one just passed.
-  bool skip_to_close() {
-    const std::uint32_t* at = at_;
+  // The token behind the bracket that closes the one before `at`, or nullptr.
+  const std::uint32_t* behind_close(const std::uint32_t* at) const {
     std::int64_t open = 1;
     while (open > 0 && *at < limit_) open += kNesting[static_cast<unsigned char>(bytes_[*at++])];
-    at_ = at;
-    return open == 0;
+    return open == 0 ? at : nullptr;
   }
+  // Passes all up to the bracket that closes the one just passed.
+  bool skip_to_close() {
+    const std::uint32_t* const behind = behind_close(at_);
+    if (behind != nullptr) at_ = behind;
+    return behind != nullptr;
+  }
+
   static std::string_view without_blanks_behind(std::string_view text) {
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n' || text.back() == '\r')) {
       text.remove_suffix(1);
@@ -252,7 +257,7 @@ class JsonKey final : public Key {
       const char first = bytes[*value];
       const std::uint32_t* next = value + 1;
       if (first == '{' || first == '[')
-        next = behind_close(next);
+        next = tokens_.behind_close(next);
       else if (kMarks[static_cast<unsigned char>(first)])
         return nullptr;
       if (next == nullptr || *next >= end) return nullptr;
@@ -275,16 +280,7 @@ class JsonKey final : public Key {
       if (bytes[*next] == '}') return at;
       if (bytes[*next] != ',') return nullptr;
     }
-    return behind_close(at);
-  }
-
-  // The token behind the bracket that closes the one before `at`, or nullptr.
-  const std::uint32_t* behind_close(const std::uint32_t* at) const {
-    const char* const bytes = tokens_.bytes();
-    const std::size_t end = tokens_.end();
-    std::int64_t open = 1;
-    while (open > 0 && *at < end) open += kNesting[static_cast<unsigned char>(bytes[*at++])];
-    return open == 0 ? at : nullptr;
+    return tokens_.behind_close(at);
   }
 
   // A string's token is followed by blanks or another token, so without blanks it ends in its quote.
