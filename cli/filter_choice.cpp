@@ -99,7 +99,7 @@ ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std
     const Plan needed = kind.plan(free);
     if (known && needed.bytes > *options.memory && !options.degrade) refuse(goal, needed, possible);
     // Without a known length: a first stage that keeps the error, as many keys as that may be.
-    if (!known && needed.bytes > *options.memory) fit.keys = most_keys(kind, *options.memory, fit.error);
+    if (!known && needed.bytes > *options.memory) fit.keys = most_keys(kind, fit);
     fit.keys = std::max<std::uint64_t>(fit.keys, 1);
   }
   // An exact set grows from small: the number of events says little about the number of distinct keys.

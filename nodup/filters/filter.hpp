@@ -28,6 +28,15 @@ class Writer;
 // Parameters and readings for people and for JSON: name, value; in the order to show them.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
+// How far back a filter that ages remembers.
+struct WindowReading {
+  Tick now = 0;                       // its clock: the latest time it was told
+  Tick asked = Window::kEndless;      // the span it is to hold
+  Tick effective = Window::kEndless;  // the span it holds for sure; less than asked when memory was short
+  std::uint64_t dropped_in_slack =
+      0;  // duplicates whose first event may be older than the window (but within the slack)
+};
+
 template <class F>
 concept Filter = std::movable<F> && requires(F f, const F c, Digest d, Writer& w, Reader& r, const Goal& goal) {
   { f.insert(d) }
@@ -60,6 +69,30 @@ concept Mergeable = Filter<F> && requires(F f, const F g) {
   f.merge(g);
 };
 
+// Forgets with time: holds the keys of a sliding window (Window in theory/goal.hpp). insert(d) and contains(d) mean
+// "at the latest time it was told". Times may come in any order: insert(d, t) judges by the event's own time t, and
+// remembers d for at least the window's span from t on, as long as t is not behind the clock by more than the lateness.
+template <class F>
+concept Ageing = Filter<F> && requires(F f, const F c, Digest d, Tick t) {
+  { f.advance(t) }
+  noexcept;  // the clock moves on, also without events; an earlier time does nothing
+  { f.insert(d, t) }
+  noexcept->std::same_as<bool>;
+  { c.contains(d, t) }
+  noexcept->std::same_as<bool>;
+  { c.window() } -> std::same_as<WindowReading>;
+  { F::slack(typename F::Params{}) } -> std::same_as<double>;
+};
+
+// Can forget one key. Only keys that were passed within the window may be erased: another key may look the same, and
+// was then judged a duplicate; to erase that one would forget the key that passed.
+enum class Erased { removed, absent, ambiguous };
+template <class F>
+concept Erasable = Filter<F> && requires(F f, Digest d) {
+  { f.erase(d) }
+  noexcept->std::same_as<Erased>;
+};
+
 // Same answers as insert() on each key in order, also when a key stands twice in the batch; only the waiting
 // for memory overlaps. A filter with a faster way of its own offers a member insert_all.
 template <Filter F>
@@ -70,6 +103,18 @@ void insert_all(F& f, std::span<const Digest> keys, bool* is_new) noexcept {
     visit_prefetched(
         keys.size(), [&](std::size_t i) { f.prefetch(keys[i]); },
         [&](std::size_t i) { is_new[i] = f.insert(keys[i]); });
+  }
+}
+
+// The same, each key at its own time.
+template <Ageing F>
+void insert_all(F& f, std::span<const Digest> keys, const Tick* ticks, bool* is_new) noexcept {
+  if constexpr (requires { f.insert_all(keys, ticks, is_new); }) {
+    f.insert_all(keys, ticks, is_new);
+  } else {
+    visit_prefetched(
+        keys.size(), [&](std::size_t i) { f.prefetch(keys[i]); },
+        [&](std::size_t i) { is_new[i] = f.insert(keys[i], ticks[i]); });
   }
 }
 
@@ -103,7 +148,18 @@ class AnyFilter {
   void limit_memory(std::uint64_t max_bytes) { self_->limit_memory(max_bytes); }
   // Needs room (make_room) for all keys in filters that grow.
   void insert_all(std::span<const Digest> keys, bool* is_new) noexcept { self_->insert_all(keys, is_new); }
+  // The same, each key at its own time; filters that do not age have no use for it.
+  void insert_all(std::span<const Digest> keys, const Tick* ticks, bool* is_new) noexcept {
+    self_->insert_all(keys, ticks, is_new);
+  }
   void contains_all(std::span<const Digest> keys, bool* seen) const noexcept { self_->contains_all(keys, seen); }
+  void contains_all(std::span<const Digest> keys, const Tick* ticks, bool* seen) const noexcept {
+    self_->contains_all(keys, ticks, seen);
+  }
+  void advance(Tick now) noexcept { self_->advance(now); }
+  WindowReading window() const { return self_->window(); }
+  // Throws Error if this kind cannot forget one key.
+  Erased erase(Digest key) { return self_->erase(key); }
   void merge(const AnyFilter& other) { self_->merge(*other.self_); }
   // Writes the filter's own bytes; filters/format.hpp adds the frame that makes them a file.
   void save(Writer& out) const { self_->save(out); }
@@ -119,7 +175,12 @@ class AnyFilter {
     virtual void make_room(std::uint64_t) = 0;
     virtual void limit_memory(std::uint64_t) = 0;
     virtual void insert_all(std::span<const Digest>, bool*) noexcept = 0;
+    virtual void insert_all(std::span<const Digest>, const Tick*, bool*) noexcept = 0;
     virtual void contains_all(std::span<const Digest>, bool*) const noexcept = 0;
+    virtual void contains_all(std::span<const Digest>, const Tick*, bool*) const noexcept = 0;
+    virtual void advance(Tick) noexcept = 0;
+    virtual WindowReading window() const = 0;
+    virtual Erased erase(Digest) = 0;
     virtual void merge(const Face&) = 0;
     virtual void save(Writer&) const = 0;
   };
@@ -141,8 +202,38 @@ class AnyFilter {
     void insert_all(std::span<const Digest> keys, bool* is_new) noexcept override {
       nodup::insert_all(f, keys, is_new);
     }
+    void insert_all(std::span<const Digest> keys, [[maybe_unused]] const Tick* ticks, bool* is_new) noexcept override {
+      if constexpr (Ageing<F>)
+        nodup::insert_all(f, keys, ticks, is_new);
+      else
+        nodup::insert_all(f, keys, is_new);
+    }
     void contains_all(std::span<const Digest> keys, bool* seen) const noexcept override {
       nodup::contains_all(f, keys, seen);
+    }
+    void contains_all(std::span<const Digest> keys, [[maybe_unused]] const Tick* ticks,
+                      bool* seen) const noexcept override {
+      if constexpr (Ageing<F>)
+        visit_prefetched(
+            keys.size(), [&](std::size_t i) { f.prefetch(keys[i]); },
+            [&](std::size_t i) { seen[i] = f.contains(keys[i], ticks[i]); });
+      else
+        nodup::contains_all(f, keys, seen);
+    }
+    void advance([[maybe_unused]] Tick now) noexcept override {
+      if constexpr (Ageing<F>) f.advance(now);
+    }
+    WindowReading window() const override {
+      if constexpr (Ageing<F>)
+        return f.window();
+      else
+        return {};
+    }
+    Erased erase([[maybe_unused]] Digest key) override {
+      if constexpr (Erasable<F>)
+        return f.erase(key);
+      else
+        throw Error("filters of kind " + std::string(kind()) + " cannot forget a single key");
     }
     void merge([[maybe_unused]] const Face& other) override {
       if (other.kind() != kind())

@@ -22,18 +22,22 @@ constexpr Kind kind_of() {
           .summary = F::kSummary,
           .errors = F::kErrors,
           .grows = Growable<F>,
-          .stage = !Growable<F>,
+          .stage = !Growable<F> && !Ageing<F>,
           .merges = Mergeable<F>,
+          .ages = Ageing<F>,
+          .erases = Erasable<F>,
           .plan =
               [](const Goal& goal) {
                 const typename F::Params p = F::fit(goal);
                 const std::uint64_t keys = std::max<std::uint64_t>(goal.keys, 1);
-                return Plan{.kind = F::kName,
-                            .keys = keys,
-                            .bytes = F::bytes(p),
-                            .rates = F::rates(p, keys),
-                            .lines_per_event = F::lines_per_event(p),
-                            .facts = F::facts(p)};
+                Plan plan{.kind = F::kName,
+                          .keys = keys,
+                          .bytes = F::bytes(p),
+                          .rates = F::rates(p, keys),
+                          .lines_per_event = F::lines_per_event(p),
+                          .facts = F::facts(p)};
+                if constexpr (Ageing<F>) plan.slack = F::slack(p);
+                return plan;
               },
           .make = [](const Goal& goal) { return AnyFilter(F(F::fit(goal))); },
           .load = [](Reader& in) { return AnyFilter(F::load(in)); }};
@@ -75,6 +79,7 @@ bool better_plan(const Plan& a, const Plan& b, const Goal& goal) {
   const double a_error = std::max(a.rates.false_positive, goal.error);
   const double b_error = std::max(b.rates.false_positive, goal.error);
   if (a_error != b_error) return a_error < b_error;
+  if (goal.compact) return a.bytes < b.bytes;
   return cost(a.bytes, a.lines_per_event) < cost(b.bytes, b.lines_per_event);
 }
 

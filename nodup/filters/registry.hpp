@@ -16,7 +16,8 @@ struct Plan {
   std::uint64_t bytes = 0;     // memory
   Rates rates;                 // with `keys` held: the worst moment
   double lines_per_event = 0;  // cache lines an insert touches, on average
-  Facts facts;                 // its parameters
+  double slack = 0;  // of kinds that age: how much longer than the span a key may be remembered, as a share of it
+  Facts facts;       // its parameters
 };
 
 // One kind of filter, as everything else sees it: the command, the planner, the laws, the benchmarks.
@@ -27,6 +28,8 @@ struct Kind {
   bool grows;               // takes any number of keys
   bool stage;               // may be a stage of `growing`
   bool merges;              // two of the same parameters make their union
+  bool ages;                // holds a sliding window
+  bool erases;              // can forget one key
   Plan (*plan)(const Goal&);
   AnyFilter (*make)(const Goal&);
   AnyFilter (*load)(Reader&);

@@ -9,16 +9,19 @@ namespace nodup {
 
 std::vector<Plan> ranked_plans(const Goal& goal) {
   std::vector<Plan> plans;
-  for (const Kind& kind : filter_kinds()) plans.push_back(kind.plan(goal));
+  for (const Kind& kind : filter_kinds())
+    if (kind.ages != goal.window.endless()) plans.push_back(kind.plan(goal));
   std::ranges::stable_sort(plans, [&](const Plan& a, const Plan& b) { return better_plan(a, b, goal); });
   return plans;
 }
 
-std::uint64_t most_keys(const Kind& kind, std::uint64_t bytes, double error) {
+std::uint64_t most_keys(const Kind& kind, const Goal& goal) {
   // No filter needs less than one bit per key.
-  return greatest_where(0, bytes * 8, [&](std::uint64_t keys) {
-    const Plan plan = kind.plan({.keys = keys, .error = error, .bytes = bytes});
-    return plan.bytes <= bytes && plan.rates.false_positive <= error;
+  return greatest_where(0, goal.bytes * 8, [&](std::uint64_t keys) {
+    Goal fewer = goal;
+    fewer.keys = keys;
+    const Plan plan = kind.plan(fewer);
+    return plan.bytes <= goal.bytes && plan.rates.false_positive <= goal.error;
   });
 }
 

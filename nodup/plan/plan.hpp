@@ -8,10 +8,11 @@
 
 namespace nodup {
 
-// What each kind of filter would cost for a goal, the best first. Takes no memory.
+// What each kind of filter would cost for a goal, the best first: the kinds that hold a sliding window, if the goal has
+// one, otherwise the others. Takes no memory.
 std::vector<Plan> ranked_plans(const Goal& goal);
 
-// The most keys that `kind` holds within `bytes` at `error`; 0 if not even one.
-std::uint64_t most_keys(const Kind& kind, std::uint64_t bytes, double error);
+// The most keys that `kind` holds within the goal's bytes at its error; 0 if not even one.
+std::uint64_t most_keys(const Kind& kind, const Goal& goal);
 
 }  // namespace nodup

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nodup/filters/generations.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "nodup/filters/format.hpp"
+
+namespace nodup {
+
+namespace {
+
+// How long a key must be kept: an event that is late asks for keys of the span before its own time.
+Tick kept(const Window& window) {
+  return window.lateness > Window::kEndless - window.span ? Window::kEndless : window.span + window.lateness;
+}
+
+}  // namespace
+
+// The newest began at `now` at the latest, and generations begin at least a length apart. One whose end is above
+// now - kept began after now - kept - length. So with kept = (live - 1) lengths there are at most `live`.
+std::uint64_t Generations::needed(const Window& window, std::uint64_t most) {
+  if (window.endless()) return std::min<std::uint64_t>(2, most);
+  const double lengths =
+      static_cast<double>(kept(window)) / (window.slack * static_cast<double>(std::max<Tick>(window.span, 1)));
+  return lengths >= static_cast<double>(most - 1)
+             ? most
+             : std::max<std::uint64_t>(2, 1 + static_cast<std::uint64_t>(std::ceil(lengths)));
+}
+
+Tick Generations::length(const Window& window, std::uint64_t live) {
+  if (window.endless()) return Window::kEndless;
+  const Tick all = kept(window);
+  return std::max<Tick>(1, all / (live - 1) + (all % (live - 1) != 0));
+}
+
+double Generations::slack(const Window& window, std::uint64_t live) {
+  if (window.endless()) return 0;
+  return static_cast<double>(length(window, live)) / static_cast<double>(std::max<Tick>(window.span, 1));
+}
+
+Generations::Generations(const Window& window, std::uint64_t live)
+    : window_(window), length_(length(window, live)), ring_(live) {}
+
+Generation& Generations::open(Tick t) {
+  const Tick first = std::max(t, now_);
+  if (count_ == ring_.size()) {
+    if (oldest_is_over())
+      drop_oldest();
+    else
+      give_up_oldest();
+  }
+  // Its keys may be of this very tick.
+  if (count_ > 0 && first < (*this)[0].end) (*this)[0].end = first + 1;
+  newest_ = (newest_ + ring_.size() - 1) % ring_.size();
+  ++count_;
+  now_ = first;
+  return (*this)[0] = {.first = first, .end = first > Window::kEndless - length_ ? Window::kEndless : first + length_};
+}
+
+void Generations::give_up_oldest() {
+  if ((*this)[count_ - 1].keys > 0) given_up_ = std::max(given_up_, (*this)[count_ - 1].end);
+  --count_;
+}
+
+bool Generations::oldest_is_over() const { return count_ > 0 && (*this)[count_ - 1].end <= since(now_, kept(window_)); }
+
+std::uint64_t Generations::age_of(Tick t) const {
+  std::uint64_t age = 0;
+  while (age + 1 < count_ && (*this)[age].first > t) ++age;
+  // In the idle time between two generations: the later one.
+  return age > 0 && (*this)[age].end <= t ? age - 1 : age;
+}
+
+std::uint64_t Generations::reach(Tick t) const {
+  const Tick oldest = since(t, window_.span);
+  std::uint64_t age = 0;
+  while (age < count_ && (*this)[age].end > oldest) ++age;
+  return age;
+}
+
+WindowReading Generations::reading() const {
+  WindowReading reading{
+      .now = now_, .asked = window_.span, .effective = window_.span, .dropped_in_slack = dropped_in_slack_};
+  if (given_up_ > 0) reading.effective = std::min(window_.span, since(now_, given_up_));
+  return reading;
+}
+
+void Generations::save(Writer& out) const {
+  out.u64(now_);
+  out.u64(given_up_);
+  out.u64(dropped_in_slack_);
+  out.u64(count_);
+  for (std::uint64_t age = 0; age < count_; ++age) {
+    const Generation& generation = (*this)[age];
+    out.u64(generation.first);
+    out.u64(generation.end);
+    out.u64(generation.keys);
+    out.u64(generation.tag);
+  }
+}
+
+void Generations::load(Reader& in, std::uint64_t most_tag) {
+  now_ = in.u64("clock");
+  given_up_ = in.u64("end of the generation given up");
+  dropped_in_slack_ = in.u64("events dropped in the slack");
+  count_ = in.u64("number of generations", 0, ring_.size());
+  newest_ = 0;
+  Tick latest = now_;
+  for (std::uint64_t age = 0; age < count_; ++age) {
+    Generation& generation = (*this)[age];
+    generation.first = in.u64("begin of a generation", 0, latest);
+    generation.end = in.u64("end of a generation", generation.first, Window::kEndless);
+    generation.keys = in.u64("keys of a generation");
+    generation.tag = in.u64("tag of a generation", 0, most_tag);
+    if (age > 0 && generation.end > (*this)[age - 1].end) in.damaged("generations are out of order");
+    latest = generation.first;
+  }
+}
+
+void save_window(Writer& out, const Window& window) {
+  out.u64(window.span);
+  out.u64(window.lateness);
+  out.f64(window.slack);
+  out.u64(window.refresh);
+}
+
+Window load_window(Reader& in) {
+  Window window;
+  window.span = in.u64("span of the window", 1, Window::kEndless);
+  window.lateness = in.u64("lateness");
+  window.slack = in.f64("slack", 1e-6, 1e6);
+  window.refresh = in.u64("refresh", 0, 1) == 1;
+  return window;
+}
+
+}  // namespace nodup
