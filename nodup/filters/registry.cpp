@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "nodup/filters/aged_table.hpp"
 #include "nodup/filters/blocked.hpp"
 #include "nodup/filters/exact.hpp"
 #include "nodup/filters/growing.hpp"
@@ -45,7 +46,8 @@ constexpr Kind kind_of() {
 
 // THE list of filters.
 constexpr Kind kKinds[] = {
-    kind_of<Growing>(), kind_of<Blocked>(), kind_of<Standard>(), kind_of<Partitioned>(), kind_of<Exact>(),
+    kind_of<Growing>(),     kind_of<Blocked>(), kind_of<Standard>(),
+    kind_of<Partitioned>(), kind_of<Exact>(),   kind_of<AgedTable>(),
 };
 
 }  // namespace
