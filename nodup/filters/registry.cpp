@@ -8,6 +8,7 @@
 #include "nodup/filters/aged_table.hpp"
 #include "nodup/filters/blocked.hpp"
 #include "nodup/filters/exact.hpp"
+#include "nodup/filters/fingerprint.hpp"
 #include "nodup/filters/growing.hpp"
 #include "nodup/filters/partitioned.hpp"
 #include "nodup/filters/standard.hpp"
