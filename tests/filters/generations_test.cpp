@@ -139,6 +139,23 @@ RC_GTEST_PROP(Generations, WhatIsGivenUpShowsInTheWindow, (std::uint64_t seed)) 
   }
 }
 
+// An event in every tick needs the most generations at once.
+TEST(Generations, AStreamWithoutIdleTimeGivesNothingUp) {
+  for (const Tick lateness : {0, 1, 7, 40}) {
+    for (Tick span = 1; span <= 60; ++span) {
+      for (std::uint64_t live = 2; live <= 20; ++live) {
+        Generations generations({.span = span, .lateness = lateness}, live);
+        for (Tick t = 0; t <= 3 * (span + lateness); ++t) {
+          generations.advance(t);
+          if (!generations.must_open(t)) continue;
+          ASSERT_TRUE(generations.count() < live || generations.oldest_is_over()) << span << ' ' << live << ' ' << t;
+          generations.open(t);
+        }
+      }
+    }
+  }
+}
+
 TEST(Generations, HowManyAndHowLong) {
   EXPECT_EQ(Generations::needed({.span = 1300, .slack = 0.08}, 100), 14u);
   EXPECT_EQ(Generations::length({.span = 1300, .slack = 0.08}, 14), 100u);
