@@ -10,6 +10,7 @@
 #include "nodup/filters/growing.hpp"
 #include "nodup/filters/partitioned.hpp"
 #include "nodup/filters/standard.hpp"
+#include "nodup/filters/timer.hpp"
 #include "nodup/theory/cost.hpp"
 
 namespace nodup {
@@ -45,7 +46,8 @@ constexpr Kind kind_of() {
 
 // THE list of filters.
 constexpr Kind kKinds[] = {
-    kind_of<Growing>(), kind_of<Blocked>(), kind_of<Standard>(), kind_of<Partitioned>(), kind_of<Exact>(),
+    kind_of<Growing>(),     kind_of<Blocked>(), kind_of<Standard>(),
+    kind_of<Partitioned>(), kind_of<Exact>(),   kind_of<Timer>(),
 };
 
 }  // namespace
