@@ -11,11 +11,11 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "nodup/hash/digest.hpp"
 
@@ -36,42 +36,43 @@ void run(const Experiment& lab);
 class Table {
  public:
   // `title`: a line for the headline of the table, and further lines for its caption.
-  Table(const Experiment& lab, std::string_view name, std::string_view title,
-        std::initializer_list<std::string_view> columns)
+  Table(const Experiment& lab, std::string_view name, std::string_view title, const std::vector<std::string>& columns)
       : out_(fmt::output_file((lab.folder / fmt::format("{}.csv", name)).string())), columns_(columns.size()) {
-    for (std::size_t at = 0; at != std::string_view::npos;) {
-      const std::size_t end = title.find('\n', at);
-      out_.print("# {}\n", title.substr(at, end == std::string_view::npos ? end : end - at));
-      at = end == std::string_view::npos ? end : end + 1;
+    for (std::size_t at = 0; at <= title.size();) {
+      const std::size_t end = std::min(title.find('\n', at), title.size());
+      out_.print("# {}\n", title.substr(at, end - at));
+      at = end + 1;
     }
-    const char* separator = "";
-    for (const std::string_view column : columns) {
-      out_.print("{}{}", separator, quoted(column));
-      separator = ",";
-    }
-    out_.print("\n");
+    print(columns);
     // The report takes the tables in this order.
     fmt::print("{}.csv\n", name);
   }
 
   template <class... Cells>
   void row(const Cells&... cells) {
-    if (sizeof...(cells) != columns_) throw std::logic_error("a row needs a cell for every column");
-    const char* separator = "";
-    ((out_.print("{}{}", separator, text(cells)), separator = ","), ...);
-    out_.print("\n");
+    print({text(cells)...});
+  }
+  void numbers(std::string_view name, const std::vector<double>& values) {
+    std::vector<std::string> cells{std::string(name)};
+    for (const double number : values) cells.push_back(text(number));
+    print(cells);
   }
 
  private:
-  static std::string quoted(std::string_view s) {
-    return s.find(',') == std::string_view::npos ? std::string(s) : fmt::format("\"{}\"", s);
-  }
   template <class Cell>
   static std::string text(const Cell& cell) {
     if constexpr (std::is_floating_point_v<Cell>)
       return fmt::format("{:.10g}", cell);
     else
-      return quoted(fmt::format("{}", cell));
+      return fmt::format("{}", cell);
+  }
+  void print(const std::vector<std::string>& cells) {
+    if (cells.size() != columns_) throw std::logic_error("a row needs a cell for every column");
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const char* quote = cells[i].find(',') == std::string::npos ? "" : "\"";
+      out_.print("{}{}{}{}", i == 0 ? "" : ",", quote, cells[i], quote);
+    }
+    out_.print("\n");
   }
 
   fmt::ostream out_;

@@ -12,7 +12,9 @@ struct Shape {
   std::string name() const { return fmt::format("({},{})", k, l); }
 };
 
-void tables(const Experiment& lab);   // computed: Tables 1 to 4
-void figures(const Experiment& lab);  // simulated: figures 4, 6, 7, 8 and the rates of Tables 2 and 3
+void tables(const Experiment& lab);    // computed: Tables 1 to 4
+void figures(const Experiment& lab);   // simulated: the rates of Table 2, figures 4, 6, 7, 8
+void accesses(const Experiment& lab);  // simulated: the accesses of Table 2
+void blocks(const Experiment& lab);    // simulated: Table 3
 
 }  // namespace nodup::lab

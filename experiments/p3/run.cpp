@@ -4,4 +4,6 @@
 void nodup::lab::run(const Experiment& lab) {
   tables(lab);
   figures(lab);
+  accesses(lab);
+  blocks(lab);
 }
