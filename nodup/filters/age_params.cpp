@@ -34,19 +34,37 @@ double false_positive(const AgeParams& p, const AgeSlices& make, double keys_per
   return theory::age_false_positive(p.probes, p.fill(make, keys_per_generation));
 }
 
-// The most keys per cell and generation that keep to the error, in large slices.
+// The most keys per cell and generation that keep to the error, in large slices; up to 1e-4 of it. The logarithm of the
+// error is nearly a straight line over that of the load: a secant that keeps the root between its ends (Illinois) needs
+// half a dozen steps.
 double most_load(AgeParams p, const AgeSlices& make, double error) {
   // So many cells that they might as well be infinitely many.
   p.cells = std::uint64_t{1} << 40;
-  const auto cells = static_cast<double>(p.cells);
-  // In powers of two: from an error of 1e-300 in slices of one key per 10^9 cells, to slices with every bit set.
-  double low = -30, high = 12;
-  if (false_positive(p, make, std::exp2(high) * cells) <= error) return std::exp2(high);
-  while (high - low > 1e-5) {
-    const double middle = (low + high) / 2;
-    (false_positive(p, make, std::exp2(middle) * cells) <= error ? low : high) = middle;
+  const auto excess = [&](double log_load) {
+    const double reached = false_positive(p, make, std::exp2(log_load) * static_cast<double>(p.cells));
+    return std::log2(std::max(reached, 1e-300) / error);
+  };
+  // In powers of two: from one key per 10^9 cells to slices with every bit set.
+  double low = -30, high = 12, low_excess = excess(low), high_excess = excess(high);
+  if (high_excess <= 0) return std::exp2(high);
+  for (int steps = 0; steps < 60 && high - low > 1e-4 && low_excess < -1e-4; ++steps) {
+    const double middle = std::clamp(low - low_excess * (high - low) / (high_excess - low_excess),
+                                     low + (high - low) / 64, high - (high - low) / 64);
+    const double middle_excess = excess(middle);
+    if (middle_excess <= 0) {
+      low = middle, low_excess = middle_excess, high_excess /= 2;
+    } else {
+      high = middle, high_excess = middle_excess, low_excess /= 2;
+    }
   }
   return std::exp2(low);
+}
+
+// Close enough to rank by: a duplicate is met halfway through the walk that a new event makes, and matches in k slices.
+double about_lines_per_event(const AgeParams& p, const AgeSlices& make) {
+  std::vector<double> fill = p.fill(make, static_cast<double>(p.quota));
+  std::ranges::reverse(fill);
+  return .75 * theory::age_walk(p.probes, fill).accesses_missed + static_cast<double>(p.probes) - .5;
 }
 
 struct Candidate {
@@ -143,7 +161,7 @@ AgeParams AgeParams::fit(const AgeSlices& make, const Goal& goal) {
           return candidate.error < best.error || (candidate.error == best.error && candidate.cost < best.cost);
         };
         if (!better()) continue;
-        if (!goal.compact) candidate.cost = cost(bytes, p.lines_per_event(make));
+        if (!goal.compact) candidate.cost = cost(bytes, about_lines_per_event(p, make));
         if (better()) best = candidate;
       }
     }
