@@ -12,6 +12,7 @@
 #include "nodup/filters/growing.hpp"
 #include "nodup/filters/partitioned.hpp"
 #include "nodup/filters/standard.hpp"
+#include "nodup/filters/timer.hpp"
 #include "nodup/theory/cost.hpp"
 
 namespace nodup {
@@ -49,7 +50,7 @@ constexpr Kind kind_of() {
 constexpr Kind kKinds[] = {
     kind_of<Growing>(),        kind_of<Blocked>(), kind_of<Standard>(),
     kind_of<Partitioned>(),    kind_of<Exact>(),   kind_of<AgePartitionedBlocked>(),
-    kind_of<AgePartitioned>(),
+    kind_of<AgePartitioned>(), kind_of<Timer>(),
 };
 
 }  // namespace
