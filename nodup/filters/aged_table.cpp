@@ -81,6 +81,7 @@ AgedTable::Params AgedTable::fit(const Goal& goal) {
   if (bytes(p) > goal.bytes) {
     const std::uint64_t payload = std::max<std::uint64_t>(goal.bytes / 64 * 64, 64) - 8;
     p.buckets = std::max<std::uint64_t>(payload * 8 / shape(p, 1).bucket_bits(), 1);
+    p.keys = std::min(p.keys, capacity(shape(p, 1)));
   }
   return p;
 }
@@ -122,8 +123,8 @@ Facts AgedTable::facts(const Params& p) {
 }
 
 AgedTable::AgedTable(const Params& params, PagePolicy policy) : AgedTable(params, policy, {}) {
-  const Slots::Shape first = shape(params_, 1);
-  tables_.push_back({Slots(first, policy_), capacity(first)});
+  tables_.push_back(make_table(1));
+  ask_for_growth();
 }
 // All buckets are to be cleared within the events of one generation, and a third to spare.
 AgedTable::AgedTable(const Params& params, PagePolicy policy, std::vector<Table> tables)
@@ -133,6 +134,11 @@ AgedTable::AgedTable(const Params& params, PagePolicy policy, std::vector<Table>
       clear_per_event_(static_cast<std::uint64_t>(
           std::ceil(1.33 * static_cast<double>(generations_.live()) / (Slots::kSlots * params.load)))),
       tables_(std::move(tables)) {}
+
+AgedTable::Table AgedTable::make_table(std::uint64_t number) const {
+  const Slots::Shape wanted = shape(params_, number);
+  return {.slots = Slots(wanted, policy_), .number = number, .capacity = capacity(wanted)};
+}
 
 // --- generations and their tags ---
 
@@ -180,6 +186,7 @@ void AgedTable::forget_oldest(bool early) noexcept {
     }
     tables_.erase(tables_.begin() + static_cast<std::ptrdiff_t>(i));
     --open_;
+    ask_for_growth();
   }
 }
 
@@ -348,7 +355,7 @@ bool AgedTable::insert(Digest d, Tick t) noexcept {
   const bool in_first = how_many(first) >= how_many(second);
   const Slots::Slot slot{in_first ? place.first : place.second, lowest(in_first ? first : second)};
   put(table, slot, place.fingerprint, table.slots.tag(slot));
-  if (exhausted_) close_under_pressure(t);
+  if (!may_grow_) close_under_pressure(t);
   return is_new;
 }
 
@@ -365,13 +372,14 @@ void AgedTable::insert_with_moves(Digest d, Tick t) noexcept {
     }
     if (open_ + 1 < tables_.size()) {
       tables_[++open_].slots.set_free(~tags_live_);
+      ask_for_growth();
       continue;
     }
     forget_oldest(true);
     while (generations_.count() == 0 && unused_tag() == 0) clear_some(kPiece);
     settle(t);
   }
-  if (exhausted_) close_under_pressure(t);
+  if (!may_grow_) close_under_pressure(t);
 }
 
 // Memory is at its limit and nearly full: a generation with a large part of all keys would be a large part of the
@@ -395,42 +403,44 @@ Erased AgedTable::erase(Digest d) noexcept {
 
 // --- size ---
 
-// False when the memory limit leaves no room for a table worth having, or none will ever be needed.
-bool AgedTable::add_table() {
-  if (params_.window.by_count && params_.keys >= params_.window.span) return false;
-  if (number_ == kMostTables) return false;
-  Slots::Shape next = shape(params_, number_ + 1);
-  if (params_.max_bytes != 0) {
-    const std::uint64_t used = bytes();
-    if (used >= params_.max_bytes) return false;
-    const std::uint64_t room = (params_.max_bytes - used) / 64 * 64;
-    const std::uint64_t most = room < 64 ? 0 : (room - 8) * 8 / next.bucket_bits();
-    if (most < next.buckets / 16) return false;
-    next.buckets = std::min(next.buckets, most);
-  }
-  tables_.push_back({Slots(next, policy_), capacity(next)});
-  ++number_;
-  return true;
+// Whether the table with this number may be made while `used` bytes are.
+bool AgedTable::may_make(std::uint64_t number, std::uint64_t used) const {
+  if (params_.window.by_count && params_.keys >= params_.window.span) return false;  // the first holds all
+  if (number > kMostTables) return false;
+  const std::uint64_t more = shape(params_, number).bytes();
+  return params_.max_bytes == 0 || (used <= params_.max_bytes && more <= params_.max_bytes - used);
 }
 
+// Asked when tables come or go, for close_under_pressure. Depends on the events only, not on what make_room has made
+// ready.
+void AgedTable::ask_for_growth() noexcept { may_grow_ = may_make(tables_[open_].number + 1, bytes()); }
+
 void AgedTable::make_room(std::uint64_t more_keys) {
+  // The search for room may fail before a table is full: then the next one must be there. Until it is written to, it
+  // costs nothing.
   std::uint64_t room = 0;
-  for (std::size_t i = open_; i < tables_.size(); ++i)
-    room += tables_[i].capacity - std::min(tables_[i].live, tables_[i].capacity);
-  while (room < more_keys && !exhausted_) {
-    exhausted_ = !add_table();
-    if (!exhausted_) room += tables_.back().capacity;
+  for (std::size_t i = open_; i < tables_.size(); ++i) {
+    const std::uint64_t sure = tables_[i].capacity / 10 * 8;
+    room += sure - std::min(tables_[i].live, sure);
+  }
+  std::uint64_t used = 0;
+  for (const Table& table : tables_) used += table.slots.bytes();
+  while (room < more_keys && may_make(tables_.back().number + 1, used)) {
+    const std::uint64_t number = tables_.back().number + 1;
+    tables_.push_back(make_table(number));
+    used += tables_.back().slots.bytes();
+    room += tables_.back().capacity / 10 * 8;
   }
 }
 
 std::uint64_t AgedTable::keys() const {
   std::uint64_t sum = 0;
-  for (const Table& table : tables_) sum += table.live;
+  for (std::size_t i = 0; i <= open_; ++i) sum += tables_[i].live;
   return sum;
 }
 std::uint64_t AgedTable::bytes() const {
   std::uint64_t sum = 0;
-  for (const Table& table : tables_) sum += table.slots.bytes();
+  for (std::size_t i = 0; i <= open_; ++i) sum += tables_[i].slots.bytes();
   return sum;
 }
 Rates AgedTable::rates() const {
@@ -449,9 +459,8 @@ Facts AgedTable::facts() const {
 
 // --- saved ---
 
-// keys u64 | error f64 | load f64 | tag bits, fingerprint bits, buckets u64 | window | generations | number of the last
-// table u64 | is memory exhausted u64 | events since the last
-// clearing u64 | tables u64 | each: buckets, fingerprint bits, cursor u64, packed slots
+// keys u64 | error f64 | load f64 | tag bits, fingerprint bits, buckets u64 | window | generations | events since the
+// last clearing u64 | tables u64 | each: number, cursor u64, packed slots
 void AgedTable::save(Writer& out) const {
   out.u64(params_.keys);
   out.f64(params_.error);
@@ -461,32 +470,25 @@ void AgedTable::save(Writer& out) const {
   out.u64(params_.buckets);
   save_window(out, params_.window);
   generations_.save(out);
-  // Tables made ready but not used are made anew.
-  out.u64(number_ - (tables_.size() - 1 - open_));
-  out.u64(exhausted_);
   out.u64(events_uncleared_);
   out.u64(open_ + 1);
   for (std::size_t i = 0; i <= open_; ++i) {
-    out.u64(tables_[i].slots.shape().buckets);
-    out.u64(tables_[i].slots.shape().fingerprint_bits);
+    out.u64(tables_[i].number);
     out.u64(tables_[i].cursor);
     out.bytes(tables_[i].slots.payload());
   }
 }
 
 AgedTable AgedTable::load(Reader& in) {
-  const auto fingerprint_bits = [&](unsigned tag_bits) {
-    const auto bits = static_cast<unsigned>(in.u64("fingerprint bits", kLeastSlotBits - tag_bits, 60));
-    if (possible_fingerprint(bits, tag_bits) != bits) in.damaged("fingerprints of this width cannot be");
-    return bits;
-  };
   Params p;
-  p.keys = in.u64("keys", 1, UINT64_MAX);
+  p.keys = in.u64("keys", 1, 4 * (kMostBuckets + kSpareBuckets));
   p.error = in.f64("error", std::numeric_limits<double>::min(), 1 - 1e-9);
   p.load = in.f64("load", 0.1, kMostLoad);
   p.tag_bits = static_cast<unsigned>(in.u64("tag bits", 4, 6));
-  p.fingerprint_bits = fingerprint_bits(p.tag_bits);
-  p.buckets = in.u64("buckets", 1, kMostBuckets + kSpareBuckets);
+  p.fingerprint_bits = static_cast<unsigned>(in.u64("fingerprint bits", kLeastSlotBits - p.tag_bits, 60));
+  if (possible_fingerprint(p.fingerprint_bits, p.tag_bits) != p.fingerprint_bits)
+    in.damaged("fingerprints of this width cannot be");
+  p.buckets = in.u64("buckets", p.keys / 4, kMostBuckets + kSpareBuckets);
   p.window = load_window(in);
   AgedTable filter(p, PagePolicy::huge, {});
   filter.generations_.load(in, (1u << p.tag_bits) - 1);
@@ -495,20 +497,17 @@ AgedTable AgedTable::load(Reader& in) {
     if (tag == set_of(0) || (filter.tags_live_ & tag) != 0) in.damaged("two generations have one tag");
     filter.tags_live_ |= tag;
   }
-  filter.number_ = in.u64("number of the last table", 1, kMostTables);
-  filter.exhausted_ = in.u64("memory is exhausted", 0, 1) == 1;
   filter.events_uncleared_ = in.u64("events since the last clearing", 0, kEventsPerClearing - 1);
-  const std::uint64_t tables = in.u64("number of tables", 1, filter.number_);
-  for (std::uint64_t i = 0; i < tables; ++i) {
-    Slots::Shape shape{.tag_bits = p.tag_bits};
-    shape.buckets = in.u64("buckets", 1, kMostBuckets + kSpareBuckets);
-    shape.fingerprint_bits = fingerprint_bits(p.tag_bits);
-    const std::uint64_t cursor = in.u64("cursor", 0, shape.buckets - 1);
-    in.require(shape.payload_bytes(), "slots");
-    Table table{Slots(shape, filter.policy_), capacity(shape)};
+  const std::uint64_t tables = in.u64("number of tables", 1, kMostTables);
+  for (std::uint64_t i = 0, number = 0; i < tables; ++i) {
+    number = in.u64("number of a table", number + 1, kMostTables);
+    const Slots::Shape wanted = shape(p, number);
+    const std::uint64_t cursor = in.u64("cursor", 0, wanted.buckets - 1);
+    in.require(wanted.payload_bytes(), "slots");
+    Table table = filter.make_table(number);
     table.cursor = cursor;
     in.bytes(table.slots.payload(), "slots");
-    for (std::uint64_t bucket = 0; bucket < shape.buckets; ++bucket) {
+    for (std::uint64_t bucket = 0; bucket < wanted.buckets; ++bucket) {
       for (unsigned index = 0; index < Slots::kSlots; ++index) {
         const unsigned tag = table.slots.tag({bucket, index});
         ++table.carried[tag];
@@ -519,6 +518,7 @@ AgedTable AgedTable::load(Reader& in) {
     filter.tables_.push_back(std::move(table));
   }
   filter.open_ = filter.tables_.size() - 1;
+  filter.ask_for_growth();
   return filter;
 }
 

@@ -74,11 +74,11 @@ class AgedTable {
   void make_room(std::uint64_t more_keys);
   void limit_memory(std::uint64_t max_bytes) {
     params_.max_bytes = max_bytes;
-    exhausted_ = false;
+    ask_for_growth();
   }
 
   std::uint64_t keys() const;
-  std::uint64_t bytes() const;
+  std::uint64_t bytes() const;  // without the table made ready, which is untouched
   Rates rates() const;
   Facts facts() const;
   WindowReading window() const { return generations_.reading(); }
@@ -91,6 +91,7 @@ class AgedTable {
 
   struct Table {
     Slots slots;
+    std::uint64_t number;                        // counted from the first table ever made
     std::uint64_t capacity;                      // keys
     std::array<std::uint64_t, 64> carried = {};  // slots with each tag; that of tag 0 means nothing
     std::uint64_t live = 0;                      // slots whose generation is not over
@@ -126,7 +127,9 @@ class AgedTable {
   void put(Table& table, Slots::Slot slot, std::uint64_t fingerprint, unsigned overwritten) noexcept;
   static void remove(Table& table, Slots::Slot slot) noexcept;
   void insert_with_moves(Digest d, Tick t) noexcept;
-  bool add_table();
+  Table make_table(std::uint64_t number) const;
+  bool may_make(std::uint64_t number, std::uint64_t used) const;
+  void ask_for_growth() noexcept;
 
   Params params_;
   PagePolicy policy_;
@@ -137,8 +140,7 @@ class AgedTable {
   std::uint64_t events_uncleared_ = 0;
   std::vector<Table> tables_;  // at least one
   std::size_t open_ = 0;       // takes new keys; those behind it are empty, made ready by make_room
-  std::uint64_t number_ = 1;   // of the last table made, counted from the first
-  bool exhausted_ = false;     // no further table fits the memory limit
+  bool may_grow_ = true;       // a further table is allowed
 };
 
 }  // namespace nodup

@@ -50,9 +50,17 @@ constexpr Kind kind_of() {
 
 // THE list of filters.
 constexpr Kind kKinds[] = {
-    kind_of<Growing>(),        kind_of<Blocked>(), kind_of<Standard>(),
-    kind_of<Partitioned>(),    kind_of<Exact>(),   kind_of<AgePartitionedBlocked>(),
-    kind_of<AgePartitioned>(), kind_of<Timer>(),   kind_of<AgedTable>(),
+    kind_of<Growing>(),  // the default
+    kind_of<Blocked>(),
+    kind_of<Fingerprint>(),
+    kind_of<Standard>(),
+    kind_of<Partitioned>(),
+    kind_of<Exact>(),
+    // Sliding windows.
+    kind_of<AgedTable>(),  // the default for them
+    kind_of<AgePartitionedBlocked>(),
+    kind_of<AgePartitioned>(),
+    kind_of<Timer>(),
 };
 
 }  // namespace

@@ -36,7 +36,8 @@ TEST_P(NoFalseNegative, TheLatestKeysStaySeen) {
     const std::size_t latest = std::min<std::size_t>(passed.size(), kCapacity);
     ASSERT_EQ(contains(filter, std::span(passed).last(latest)).count(false), 0u) << passed.size();
   }
-  EXPECT_GT(passed.size(), 2 * kCapacity);
+  // A table of fingerprints is soon saturated past its capacity.
+  EXPECT_GT(passed.size(), kind().ages ? 2 * kCapacity : kCapacity);
 }
 
 TEST_P(NoFalseNegative, OddDigests) {
