@@ -213,13 +213,15 @@ AgeParams AgeParams::load(Reader& in, const AgeSlices& make) {
 }
 
 AgeStretch age_stretch(const Generations& generations, std::uint64_t quota, Tick t) {
-  AgeStretch stretch{.reach = generations.reach(t), .refresh = generations.window().refresh};
+  const bool refresh = generations.window().refresh;
+  AgeStretch stretch{.reach = generations.reach(t), .again = refresh ? 0 : kNoAge};
   stretch.firm = stretch.reach;
   while (stretch.firm > 0 && generations.in_slack(stretch.firm - 1, t)) --stretch.firm;
   if (generations.must_open(t)) return stretch;
   // A late event whose generation is full goes into the next younger one: it is remembered longer, and no error rises.
   stretch.own = generations.age_of(t);
   while (stretch.own > 0 && generations[stretch.own].keys >= quota) --stretch.own;
+  if (refresh) stretch.again = stretch.own + 1;
   stretch.room = quota - std::min(quota, generations[stretch.own].keys);
   return stretch;
 }
