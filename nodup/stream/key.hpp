@@ -57,7 +57,7 @@ class KeyFrame {
 class Key {
  public:
   virtual ~Key() = default;
-  // Fills batch.digests and batch.bad for the records from batch.header on.
+  // Fills batch.digests, batch.ticks if a time is asked for, and batch.bad for the records from batch.header on.
   virtual void extract(Batch& batch, const Hasher& hasher) = 0;
 };
 
@@ -65,6 +65,7 @@ class Key {
 struct KeyContext {
   RecordFormat format;
   std::optional<std::string> header;  // the header row, if the format has one and there is any input
+  std::string time = {};              // where the time of an event stands, as typed ("json:ts"); empty: not asked for
 };
 
 }  // namespace nodup
