@@ -32,7 +32,8 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 struct WindowReading {
   Tick now = 0;                       // its clock: the latest time it was told
   Tick asked = Window::kEndless;      // the span it is to hold
-  Tick effective = Window::kEndless;  // the span it holds for sure; less than asked when memory was short
+  Tick effective = Window::kEndless;  // the span it holds for sure, also for late events; less than asked when memory
+                                      // was short, 0: nothing is sure
   std::uint64_t dropped_in_slack =
       0;  // duplicates whose first event may be older than the window (but within the slack)
 };

@@ -21,6 +21,7 @@ Tick kept(const Window& window) {
 // now - kept began after now - kept - length. So with kept = (live - 1) lengths there are at most `live`.
 std::uint64_t Generations::needed(const Window& window, std::uint64_t most) {
   if (window.endless()) return std::min<std::uint64_t>(2, most);
+  if (!(window.slack > 0)) return most;
   const double lengths =
       static_cast<double>(kept(window)) / (window.slack * static_cast<double>(std::max<Tick>(window.span, 1)));
   return lengths >= static_cast<double>(most - 1)
@@ -55,7 +56,7 @@ Generation& Generations::open(Tick t) {
   newest_ = (newest_ + ring_.size() - 1) % ring_.size();
   ++count_;
   now_ = first;
-  return (*this)[0] = {.first = first, .end = first > Window::kEndless - length_ ? Window::kEndless : first + length_};
+  return (*this)[0] = {.first = first, .end = first > kNever - length_ ? kNever : first + length_};
 }
 
 void Generations::give_up_oldest() {
@@ -79,10 +80,18 @@ std::uint64_t Generations::reach(Tick t) const {
   return age;
 }
 
+// A late event may have come from the idle time before the generation, as far back as the one before it.
+Tick Generations::earliest(std::uint64_t age) const {
+  const Tick first = (*this)[age].first;
+  const Tick before = age + 1 < count_ ? (*this)[age + 1].end : 0;
+  return std::min(first, std::max(before, since(first, window_.lateness)));
+}
+
+// What is promised holds for the latest event that may still come, too.
 WindowReading Generations::reading() const {
   WindowReading reading{
       .now = now_, .asked = window_.span, .effective = window_.span, .dropped_in_slack = dropped_in_slack_};
-  if (given_up_ > 0) reading.effective = std::min(window_.span, since(now_, given_up_));
+  if (given_up_ > 0) reading.effective = std::min(window_.span, since(since(now_, window_.lateness), given_up_));
   return reading;
 }
 

@@ -9,6 +9,9 @@
 //
 // Ages: the newest generation has age 0, the one before it age 1, and so on.
 //
+// A late event whose time falls into idle time between two generations goes into the later one: its key may then be
+// remembered longer than the slack, by the lateness at most.
+//
 // When all generations are taken and a new one must open, the oldest is given up although it is still needed: the
 // window shrinks, and reading() says so until the gap has left the window.
 #pragma once
@@ -46,10 +49,10 @@ class Generations {
   Generation& operator[](std::uint64_t age) { return ring_[(newest_ + age) % ring_.size()]; }
   const Generation& operator[](std::uint64_t age) const { return ring_[(newest_ + age) % ring_.size()]; }
 
-  // An earlier time does nothing.
+  // An earlier time does nothing. To be told of every event before anything else is asked about it.
   void advance(Tick now) { now_ = now > now_ ? now : now_; }
   // Must one be opened before an event of time t can be remembered?
-  bool must_open(Tick t) const { return count_ == 0 || t >= (*this)[0].end; }
+  bool must_open(Tick t) const { return count_ == 0 || (t >= (*this)[0].end && (*this)[0].end != kNever); }
   // Opens a generation at the later of t and the clock. The one before it ends there.
   Generation& open(Tick t);
   // Gives up the oldest one early.
@@ -63,7 +66,7 @@ class Generations {
   // With the generations of ages 0 to reach - 1 an event of time t is compared.
   std::uint64_t reach(Tick t) const;
   // May a key of this generation be older than the window of an event of time t?
-  bool in_slack(std::uint64_t age, Tick t) const { return (*this)[age].first < since(t, window_.span); }
+  bool in_slack(std::uint64_t age, Tick t) const { return earliest(age) < since(t, window_.span); }
   void count_in_slack() { ++dropped_in_slack_; }
 
   WindowReading reading() const;
@@ -77,6 +80,10 @@ class Generations {
   static Tick since(Tick t, Tick span) { return t > span ? t - span : 0; }
 
  private:
+  static constexpr Tick kNever = Window::kEndless;  // the end of a generation that time does not reach
+  // No key of this generation is of an earlier tick.
+  Tick earliest(std::uint64_t age) const;
+
   Window window_;
   Tick length_;
   Tick now_ = 0;
