@@ -12,6 +12,7 @@
 #include <span>
 
 #include "nodup/error.hpp"
+#include "nodup/text/quoted.hpp"
 
 namespace nodup {
 namespace {
@@ -55,14 +56,6 @@ constexpr Unit kDurations[] = {{"", kSecond},          {"ns", 1},
                                {"s", kSecond},         {"m", 60 * kSecond},
                                {"min", 60 * kSecond},  {"h", 3600 * kSecond},
                                {"d", 86400 * kSecond}, {"w", 7 * 86400 * kSecond}};
-
-// The text of the complaint quotes what was typed; odd bytes must not reach a terminal through it.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kShown = 40;
-  std::string out = "`";
-  for (const char c : text.substr(0, kShown)) out += (c >= ' ' && c <= '~') ? c : '?';
-  return out + (text.size() > kShown ? "...`" : "`");
-}
 
 struct Complaint {
   std::string_view what, example;
