@@ -51,6 +51,16 @@ void contain_lines(const std::uint64_t* table, std::uint64_t lines, const Digest
       });
 }
 
+template <class Line>
+void insert_line_ages(const AgeRing& ring, const AgeStretch& stretch, AgeBatch& batch, std::size_t end) {
+  insert_ages<LineSlices<Line>>(ring, stretch, batch, end);
+}
+
+template <class Line>
+std::uint64_t find_line_age(const AgeRing& ring, std::uint64_t reach, Digest key) {
+  return find_age(LineSlices<Line>(ring), ring, reach, key);
+}
+
 // Positions of the ones of a 64-bit mask. Two are stored without asking how many there are: with records of 60 bytes or
 // more that is all of them, and a loop on the count would be mispredicted every other time.
 [[gnu::always_inline]] inline std::uint64_t* emit_ones(std::uint64_t mask, std::uint64_t base, std::uint64_t* out) {
@@ -94,6 +104,10 @@ constexpr Kernels line_kernels(std::string_view name) {
   k.contains[0][1] = contain_lines<Line16, 1>;
   k.contains[1][0] = contain_lines<Line8, 2>;
   k.contains[1][1] = contain_lines<Line16, 2>;
+  k.insert_ages[0] = insert_line_ages<Line8>;
+  k.insert_ages[1] = insert_line_ages<Line16>;
+  k.find_age[0] = find_line_age<Line8>;
+  k.find_age[1] = find_line_age<Line16>;
   return k;
 }
 

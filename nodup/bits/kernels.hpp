@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "nodup/bits/age_ring.hpp"
 #include "nodup/bits/line.hpp"
 #include "nodup/hash/digest.hpp"
 
@@ -28,6 +29,12 @@ struct Kernels {
                             bool* seen);
   Insert insert[2][2];  // [lines per key - 1][bits per line == 16]
   Contains contains[2][2];
+
+  // Slices of lines in an age-partitioned filter (bits/age_ring.hpp): insert_ages and find_age.
+  using InsertAges = void (*)(const AgeRing& ring, const AgeStretch& stretch, AgeBatch& batch, std::size_t end);
+  using FindAge = std::uint64_t (*)(const AgeRing& ring, std::uint64_t reach, Digest key);
+  InsertAges insert_ages[2];  // [bits per line == 16]
+  FindAge find_age[2];
 
   // Writes base + i for every data[i] that equals the byte (or one of two bytes), ascending; returns how many. `out`
   // has room for size + kFindSlack.
