@@ -276,4 +276,14 @@ std::string human_seconds(double seconds) {
   return parts(rounded(3600), 24, "d", "h");
 }
 
+std::string duration_text(std::uint64_t nanoseconds) {
+  // One day is 24h, as people write it.
+  if (nanoseconds > 86400 * kSecond && nanoseconds % (86400 * kSecond) == 0)
+    return fmt::format("{}d", nanoseconds / (86400 * kSecond));
+  for (const std::string_view name : {"h", "m", "s", "ms", "us"})
+    if (const std::uint64_t unit = find_unit(kDurations, name)->factor; nanoseconds >= unit && nanoseconds % unit == 0)
+      return fmt::format("{}{}", nanoseconds / unit, name);
+  return nanoseconds == 0 ? "0s" : fmt::format("{}ns", nanoseconds);
+}
+
 }  // namespace nodup
