@@ -96,7 +96,9 @@ void check_resumed_window(const DedupOptions& options, const std::map<std::strin
     };
     if (of(saved) == of(asked) || (name == "slack" && !options.slack && options.window)) continue;
     const auto shown = [&](const std::string& value) {
-      return value.empty() ? fmt::format("without {}", flag) : fmt::format("with {} {}", flag, value);
+      return value.empty()  ? fmt::format("without {}", flag)
+             : value == "on" ? fmt::format("with {}", flag)
+                             : fmt::format("with {} {}", flag, value);
     };
     throw Error(fmt::format("the state {} was made {}, this run is {}: give the same flags, or another --state",
                             options.state, shown(of(saved)), shown(of(asked))));
