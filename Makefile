@@ -2,9 +2,9 @@
 # Thin: every target calls a preset (CMakePresets.json) or a script (tools/).
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 30
-sources = $(shell find nodup cli tests bench examples -name '*.[ch]pp' | sort)
+sources = $(shell find nodup cli tests bench experiments examples -name '*.[ch]pp' | sort)
 
-.PHONY: build demo test bench fuzz tsan format lint install clean
+.PHONY: build demo test bench lab fuzz tsan format lint install clean
 .DEFAULT_GOAL := build
 
 # Configures and builds one preset. (Lines that call $(MAKE) do nothing else: `make -n` runs such lines.)
@@ -29,6 +29,11 @@ bench:
 	tools/install_deps bench
 	$(MAKE) preset-bench
 	bench/run
+
+lab:
+	tools/install_deps lab
+	$(MAKE) preset-lab
+	experiments/run
 
 fuzz:
 	tools/install_deps fuzz

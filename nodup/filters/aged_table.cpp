@@ -31,8 +31,10 @@ constexpr std::uint64_t kMostTables = 32;
 // Cleared at once when the clock is moved without events, or when a tag is wanted and none is unused: 50 microseconds.
 constexpr std::uint64_t kPiece = 1 << 16;
 
+// Clearing goes on every so many events, several buckets at a time.
+constexpr std::uint64_t kEventsPerClearing = 32;
+
 constexpr TagSet set_of(std::uint64_t tag) { return TagSet{1} << tag; }
-constexpr unsigned lowest(unsigned slots) { return static_cast<unsigned>(std::countr_zero(slots)); }
 
 std::uint64_t live_generations(unsigned tag_bits) { return (1u << tag_bits) - 2; }
 
@@ -151,9 +153,14 @@ unsigned AgedTable::unused_tag() const noexcept {
   return 0;
 }
 
+void AgedTable::set_live(TagSet tags) noexcept {
+  tags_live_ = tags;
+  for (std::size_t i = 0; i <= open_; ++i) tables_[i].slots.set_free(~tags);
+}
+
 void AgedTable::forget_oldest(bool early) noexcept {
   Generation& oldest = generations_[generations_.count() - 1];
-  tags_live_ &= ~set_of(oldest.tag);
+  set_live(tags_live_ & ~set_of(oldest.tag));
   for (std::size_t i = 0; i <= open_; ++i) {
     Table& table = tables_[i];
     oldest.keys += table.carried[oldest.tag];
@@ -190,7 +197,7 @@ void AgedTable::open_generation(Tick t) noexcept {
   }
   if (generations_.count() == generations_.live() && !generations_.oldest_is_over()) forget_oldest(true);
   generations_.open(t).tag = tag;
-  tags_live_ |= set_of(tag);
+  set_live(tags_live_ | set_of(tag));
   moment_ = {};
 }
 
@@ -242,37 +249,27 @@ void AgedTable::advance(Tick now) noexcept {
 }
 
 // Goes on clearing slots whose generation is over, so that its tag can be used again.
-inline void AgedTable::clear_some(std::uint64_t buckets) noexcept {
+void AgedTable::clear_some(std::uint64_t buckets) noexcept {
   for (std::size_t i = 0; i <= open_; ++i) {
     Table& table = tables_[i];
-    for (std::uint64_t done = 0; table.stale > 0 && done < buckets; ++done) {
-      const std::uint64_t bucket = table.cursor;
-      table.cursor = bucket + 1 == table.slots.shape().buckets ? 0 : bucket + 1;
-      table.slots.visit(bucket, [&](Slots::Slot slot, unsigned tag) {
-        if (tag == 0 || (tags_live_ >> tag & 1) != 0) return;
-        table.slots.set_tag(slot, 0);
+    for (std::uint64_t left = buckets; table.stale > 0 && left > 0;) {
+      const std::uint64_t piece = std::min(left, table.slots.shape().buckets - table.cursor);
+      table.slots.clear_stale(table.cursor, piece, [&](unsigned tag) {
         --table.carried[tag];
         --table.stale;
       });
+      left -= piece;
+      table.cursor += piece;
+      if (table.cursor == table.slots.shape().buckets) table.cursor = 0;
     }
   }
 }
 
 // --- keys ---
 
-// The slot that holds d with one of these tags; index kSlots: none.
-AgedTable::Slots::Slot AgedTable::find(const Table& table, Digest d, TagSet tags) noexcept {
-  const Slots::Place place = table.slots.place(d);
-  for (const std::uint64_t bucket : {place.first, place.second}) {
-    const unsigned hits = table.slots.look(bucket, place.fingerprint, tags, 0).hits;
-    if (hits != 0) return {bucket, lowest(hits)};
-  }
-  return {0, Slots::kSlots};
-}
-
 bool AgedTable::holds(Digest d, TagSet counting) const noexcept {
   for (std::size_t i = 0; i <= open_; ++i)
-    if (find(tables_[i], d, counting).index < Slots::kSlots) return true;
+    if (tables_[i].slots.find(tables_[i].slots.place(d), counting).exists()) return true;
   return false;
 }
 
@@ -306,42 +303,50 @@ void AgedTable::remove(Table& table, Slots::Slot slot) noexcept {
   table.slots.set_tag(slot, 0);
 }
 
+// In a table that takes no new keys any more. True if d is there and stays there.
+bool AgedTable::seen_in(Table& table, Digest d, bool& is_new) noexcept {
+  const Slots::Slot slot = table.slots.find(table.slots.place(d), moment_.counting);
+  if (!slot.exists()) return false;
+  if (!seen_again(table.slots.tag(slot))) return true;
+  // It moves to the table that takes keys, so that this one can go.
+  remove(table, slot);
+  is_new = false;
+  return false;
+}
+
 bool AgedTable::insert(Digest d, Tick t) noexcept {
   if (t < moment_.from || t >= moment_.until) settle(t);
   generations_.advance(t);
-  clear_some(clear_per_event_);
-  bool is_new = true;
-  for (std::size_t i = 0; i < open_ && is_new; ++i) {
-    const Slots::Slot slot = find(tables_[i], d, moment_.counting);
-    if (slot.index == Slots::kSlots) continue;
-    if (!seen_again(tables_[i].slots.tag(slot))) return false;
-    // It moves to the table that takes keys, so that this one can go.
-    remove(tables_[i], slot);
-    is_new = false;
+  if (++events_uncleared_ == kEventsPerClearing) {
+    clear_some(kEventsPerClearing * clear_per_event_);
+    events_uncleared_ = 0;
   }
+  bool is_new = true;
+  for (std::size_t i = 0; i < open_; ++i)
+    if (seen_in(tables_[i], d, is_new)) return false;
 
   Table& table = tables_[open_];
   const Slots::Place place = table.slots.place(d);
-  const Slots::Look first = table.slots.look(place.first, place.fingerprint, moment_.counting, ~tags_live_);
-  const Slots::Look second = table.slots.look(place.second, place.fingerprint, moment_.counting, ~tags_live_);
-  if ((first.hits | second.hits) != 0) {
-    const Slots::Slot slot =
-        first.hits != 0 ? Slots::Slot{place.first, lowest(first.hits)} : Slots::Slot{place.second, lowest(second.hits)};
-    const unsigned tag = table.slots.tag(slot);
-    if (seen_again(tag)) {
-      table.slots.set_tag(slot, moment_.tag);
-      --table.carried[tag];
-      ++table.carried[moment_.tag];
+  if ((table.slots.equal(place.first, place.fingerprint) | table.slots.equal(place.second, place.fingerprint)) != 0) {
+    // Rarely of a generation that is over, or too old for this event: then it counts for nothing.
+    if (const Slots::Slot slot = table.slots.find(place, moment_.counting); slot.exists()) {
+      const unsigned tag = table.slots.tag(slot);
+      if (seen_again(tag)) {
+        table.slots.set_tag(slot, moment_.tag);
+        --table.carried[tag];
+        ++table.carried[moment_.tag];
+      }
+      return false;
     }
-    return false;
   }
-  if ((first.free | second.free) == 0 || table.live >= table.capacity) {
+  const Four first = table.slots.free(place.first), second = table.slots.free(place.second);
+  if ((first | second) == 0 || table.live >= table.capacity) {
     insert_with_moves(d, t);
     return is_new;
   }
   // Into the emptier of the two: so full buckets stay rare.
-  const bool in_first = std::popcount(first.free) >= std::popcount(second.free);
-  const Slots::Slot slot{in_first ? place.first : place.second, lowest(in_first ? first.free : second.free)};
+  const bool in_first = how_many(first) >= how_many(second);
+  const Slots::Slot slot{in_first ? place.first : place.second, lowest(in_first ? first : second)};
   put(table, slot, place.fingerprint, table.slots.tag(slot));
   if (exhausted_) close_under_pressure(t);
   return is_new;
@@ -353,14 +358,13 @@ void AgedTable::insert_with_moves(Digest d, Tick t) noexcept {
     Table& table = tables_[open_];
     if (table.live < table.capacity) {
       const Slots::Place place = table.slots.place(d);
-      const Slots::Way way = table.slots.make_way(place, ~tags_live_);
-      if (way.slot.index < Slots::kSlots) {
+      if (const Slots::Way way = table.slots.make_way(place); way.slot.exists()) {
         put(table, way.slot, place.fingerprint, way.overwritten);
         break;
       }
     }
     if (open_ + 1 < tables_.size()) {
-      ++open_;
+      tables_[++open_].slots.set_free(~tags_live_);
       continue;
     }
     forget_oldest(true);
@@ -382,12 +386,9 @@ void AgedTable::close_under_pressure(Tick t) noexcept {
 Erased AgedTable::erase(Digest d) noexcept {
   bool any = false;
   for (std::size_t i = 0; i <= open_; ++i) {
-    for (;;) {
-      const Slots::Slot slot = find(tables_[i], d, tags_live_);
-      if (slot.index == Slots::kSlots) break;
+    const Slots::Place place = tables_[i].slots.place(d);
+    for (Slots::Slot slot; (slot = tables_[i].slots.find(place, tags_live_)).exists(); any = true)
       remove(tables_[i], slot);
-      any = true;
-    }
   }
   return any ? Erased::removed : Erased::absent;
 }
@@ -449,7 +450,8 @@ Facts AgedTable::facts() const {
 // --- saved ---
 
 // keys u64 | error f64 | load f64 | tag bits, fingerprint bits, buckets u64 | window | generations | number of the last
-// table u64 | is memory exhausted u64 | tables u64 | each: buckets, fingerprint bits, cursor u64, packed slots
+// table u64 | is memory exhausted u64 | events since the last
+// clearing u64 | tables u64 | each: buckets, fingerprint bits, cursor u64, packed slots
 void AgedTable::save(Writer& out) const {
   out.u64(params_.keys);
   out.f64(params_.error);
@@ -462,6 +464,7 @@ void AgedTable::save(Writer& out) const {
   // Tables made ready but not used are made anew.
   out.u64(number_ - (tables_.size() - 1 - open_));
   out.u64(exhausted_);
+  out.u64(events_uncleared_);
   out.u64(open_ + 1);
   for (std::size_t i = 0; i <= open_; ++i) {
     out.u64(tables_[i].slots.shape().buckets);
@@ -494,6 +497,7 @@ AgedTable AgedTable::load(Reader& in) {
   }
   filter.number_ = in.u64("number of the last table", 1, kMostTables);
   filter.exhausted_ = in.u64("memory is exhausted", 0, 1) == 1;
+  filter.events_uncleared_ = in.u64("events since the last clearing", 0, kEventsPerClearing - 1);
   const std::uint64_t tables = in.u64("number of tables", 1, filter.number_);
   for (std::uint64_t i = 0; i < tables; ++i) {
     Slots::Shape shape{.tag_bits = p.tag_bits};
@@ -505,12 +509,13 @@ AgedTable AgedTable::load(Reader& in) {
     table.cursor = cursor;
     in.bytes(table.slots.payload(), "slots");
     for (std::uint64_t bucket = 0; bucket < shape.buckets; ++bucket) {
-      table.slots.visit(bucket, [&](Slots::Slot, unsigned tag) {
+      for (unsigned index = 0; index < Slots::kSlots; ++index) {
+        const unsigned tag = table.slots.tag({bucket, index});
         ++table.carried[tag];
         (filter.tags_live_ >> tag & 1 ? table.live : table.stale) += tag != 0;
-      });
+      }
     }
-    table.carried[0] = 0;
+    table.slots.set_free(~filter.tags_live_);
     filter.tables_.push_back(std::move(table));
   }
   filter.open_ = filter.tables_.size() - 1;

@@ -92,7 +92,7 @@ class AgedTable {
   struct Table {
     Slots slots;
     std::uint64_t capacity;                      // keys
-    std::array<std::uint64_t, 64> carried = {};  // slots with each tag, except tag 0
+    std::array<std::uint64_t, 64> carried = {};  // slots with each tag; that of tag 0 means nothing
     std::uint64_t live = 0;                      // slots whose generation is not over
     std::uint64_t stale = 0;                     // slots whose generation is over
     std::uint64_t cursor = 0;                    // the bucket to clear next
@@ -113,15 +113,16 @@ class AgedTable {
 
   TagSet tags_counting(Tick t) const noexcept;
   unsigned unused_tag() const noexcept;
+  void set_live(TagSet tags) noexcept;
   void open_generation(Tick t) noexcept;
   void forget_oldest(bool early) noexcept;
   void settle(Tick t) noexcept;
   void clear_some(std::uint64_t buckets) noexcept;
   void close_under_pressure(Tick t) noexcept;
 
-  static Slots::Slot find(const Table& table, Digest d, TagSet tags) noexcept;
   bool holds(Digest d, TagSet counting) const noexcept;
   bool seen_again(unsigned tag) noexcept;
+  bool seen_in(Table& table, Digest d, bool& is_new) noexcept;
   void put(Table& table, Slots::Slot slot, std::uint64_t fingerprint, unsigned overwritten) noexcept;
   static void remove(Table& table, Slots::Slot slot) noexcept;
   void insert_with_moves(Digest d, Tick t) noexcept;
@@ -133,6 +134,7 @@ class AgedTable {
   TagSet tags_live_ = 0;  // of the generations; all other tags, tag 0 among them, make a slot free
   Moment moment_;
   std::uint64_t clear_per_event_;
+  std::uint64_t events_uncleared_ = 0;
   std::vector<Table> tables_;  // at least one
   std::size_t open_ = 0;       // takes new keys; those behind it are empty, made ready by make_room
   std::uint64_t number_ = 1;   // of the last table made, counted from the first

@@ -10,9 +10,11 @@
 #include "nodup/filters/aged_table.hpp"
 #include "nodup/filters/blocked.hpp"
 #include "nodup/filters/exact.hpp"
+#include "nodup/filters/fingerprint.hpp"
 #include "nodup/filters/growing.hpp"
 #include "nodup/filters/partitioned.hpp"
 #include "nodup/filters/standard.hpp"
+#include "nodup/filters/timer.hpp"
 #include "nodup/theory/cost.hpp"
 
 namespace nodup {
@@ -48,14 +50,9 @@ constexpr Kind kind_of() {
 
 // THE list of filters.
 constexpr Kind kKinds[] = {
-    kind_of<Growing>(),
-    kind_of<Blocked>(),
-    kind_of<Standard>(),
-    kind_of<Partitioned>(),
-    kind_of<Exact>(),
-    kind_of<AgedTable>(),
-    kind_of<AgePartitionedBlocked>(),
-    kind_of<AgePartitioned>(),
+    kind_of<Growing>(),        kind_of<Blocked>(), kind_of<Standard>(),
+    kind_of<Partitioned>(),    kind_of<Exact>(),   kind_of<AgePartitionedBlocked>(),
+    kind_of<AgePartitioned>(), kind_of<Timer>(),   kind_of<AgedTable>(),
 };
 
 }  // namespace

@@ -33,6 +33,11 @@ namespace nodup {
 
 using TagSet = std::uint64_t;  // one bit for each tag
 
+// Which of four slots.
+using Four = unsigned;
+constexpr unsigned lowest(Four slots) { return static_cast<unsigned>(std::countr_zero(slots)); }
+constexpr unsigned how_many(Four slots) { return 0x4332322132212110u >> (4 * slots) & 7; }
+
 template <bool kTagged>
 class SlotTable {
  public:
@@ -43,8 +48,7 @@ class SlotTable {
     std::uint64_t buckets = 1;
     unsigned fingerprint_bits = 8;
     unsigned tag_bits = kTagged ? 4 : 0;  // at most 6: a TagSet has 64 bits
-    unsigned slot_bits() const { return fingerprint_bits + tag_bits; }
-    unsigned bucket_bits() const { return kSlots * slot_bits(); }
+    unsigned bucket_bits() const { return kSlots * (fingerprint_bits + tag_bits); }
     std::uint64_t slots() const { return buckets * kSlots; }
     std::uint64_t payload_bytes() const {
       return static_cast<std::uint64_t>((static_cast<unsigned __int128>(buckets) * bucket_bits() + 7) / 8);
@@ -58,33 +62,51 @@ class SlotTable {
     std::uint64_t fingerprint;
     std::uint64_t first, second;  // buckets
   };
-  // What a look at a bucket tells, one bit for each slot.
-  struct Look {
-    unsigned hits;  // the fingerprint, with a tag that counts
-    unsigned free;
-  };
   struct Slot {
-    std::uint64_t bucket;
-    unsigned index;
+    std::uint64_t bucket = 0;
+    unsigned index = kSlots;
+    bool exists() const { return index < kSlots; }
   };
 
   SlotTable(const Shape& shape, PagePolicy policy)
       : shape_(shape),
-        tag_width_(shape.tag_bits),
-        fingerprint_width_(shape.fingerprint_bits),
         bucket_width_(shape.bucket_bits()),
-        fingerprint_mask_(~std::uint64_t{0} >> (64 - shape.fingerprint_bits)),
-        tag_mask_((std::uint32_t{1} << shape.tag_bits) - 1),
-        pages_(shape.bytes(), policy) {}
+        tag_width_(shape.tag_bits),
+        tag_mask_((1u << tag_width_) - 1),
+        width_(shape.fingerprint_bits),
+        mask_(~std::uint64_t{0} >> (64 - width_)),
+        per_word_(width_ <= 14   ? 4
+                  : width_ <= 28 ? 2
+                                 : 1),
+        pages_(shape.bytes(), policy) {
+    for (unsigned i = 0; i < per_word_; ++i) {
+      ones_ |= std::uint64_t{1} << (i * width_);
+      tops_ |= std::uint64_t{1} << (i * width_ + width_ - 1);
+    }
+    below_tops_ = ones_ * mask_ & ~tops_;
+    set_free(1);
+  }
 
   const Shape& shape() const { return shape_; }
   std::uint64_t bytes() const { return pages_.bytes(); }
   std::span<std::byte> payload() { return pages_.span().first(shape_.payload_bytes()); }
   std::span<const std::byte> payload() const { return pages_.span().first(shape_.payload_bytes()); }
 
+  // Slots with these tags may be overwritten. Tag 0, the empty slot, is always among them.
+  void set_free(TagSet tags) {
+    free_ = tags | 1;
+    if constexpr (kTagged) {
+      const auto two = [](TagSet set, unsigned pair) {
+        return static_cast<unsigned>((set >> (pair & 15) & 1) | (set >> (pair >> 4) & 1) << 1);
+      };
+      for (unsigned pair = 0; pair < 256; ++pair)
+        free_pairs_[pair] = static_cast<std::uint8_t>(two(free_, pair) | two(free_ & ~TagSet{1}, pair) << 4);
+    }
+  }
+
   [[gnu::always_inline]] Place place(Digest d) const noexcept {
     const std::uint64_t first = fastrange(d.lo, shape_.buckets);
-    std::uint64_t fingerprint = d.hi & fingerprint_mask_;
+    std::uint64_t fingerprint = d.hi & mask_;
     if constexpr (!kTagged) fingerprint += fingerprint == 0;
     return {fingerprint, first, other(first, fingerprint)};
   }
@@ -94,45 +116,73 @@ class SlotTable {
     prefetch_bucket(p.second);
   }
 
-  [[gnu::always_inline]] Look look(std::uint64_t bucket, std::uint64_t fingerprint, TagSet counting,
-                                   TagSet free) const noexcept {
-    Look found{0, 0};
-    const std::uint64_t base = bucket * bucket_width_;
-    const std::uint32_t tags = kTagged ? tags_at(base) : 0;
-    const std::uint64_t fields = base + kSlots * tag_width_;
-    for (unsigned i = 0; i < kSlots; ++i) {
-      const std::uint64_t here = field_at(fields + i * fingerprint_width_);
-      const unsigned tag = kTagged ? tags >> (i * tag_width_) & tag_mask_ : here != 0;
-      found.hits |= static_cast<unsigned>((here == fingerprint) & (counting >> tag)) << i;
-      found.free |= static_cast<unsigned>(free >> tag & 1) << i;
+  // Slots of a bucket that may be overwritten.
+  [[gnu::always_inline]] Four free(std::uint64_t bucket) const noexcept {
+    if constexpr (!kTagged) return equal(bucket, 0);
+    return free_and_stale(bucket * bucket_width_) & 15;
+  }
+  // Empties the slots of `count` buckets that may be overwritten; f(tag) is told of each that was not empty.
+  template <class Visit>
+  void clear_stale(std::uint64_t first, std::uint64_t count, Visit&& f) noexcept {
+    std::uint64_t bit = first * bucket_width_;
+    for (std::uint64_t bucket = first; bucket < first + count; ++bucket, bit += bucket_width_) {
+      for (Four left = free_and_stale(bit) >> 4; left != 0; left &= left - 1) {
+        const Slot slot{bucket, lowest(left)};
+        f(tag(slot));
+        set_tag(slot, 0);
+      }
     }
+  }
+  // Slots of a bucket with this fingerprint, whatever their tag.
+  [[gnu::always_inline]] Four equal(std::uint64_t bucket, std::uint64_t fingerprint) const noexcept {
+    const std::uint64_t from = bucket * bucket_width_ + kSlots * tag_width_;
+    if (per_word_ == 2) {
+      const std::uint64_t pattern = fingerprint * ones_;
+      const std::uint64_t low = zero_fields(word_at(from) ^ pattern);
+      const std::uint64_t high = zero_fields(word_at(from + 2 * width_) ^ pattern);
+      if ((low | high) == 0) [[likely]]
+        return 0;
+      return fields(low) | fields(high) << 2;
+    }
+    if (per_word_ == 4) {
+      const std::uint64_t found = zero_fields(word_at(from) ^ fingerprint * ones_);
+      return found == 0 ? 0 : fields(found);
+    }
+    Four found = 0;
+    for (unsigned i = 0; i < kSlots; ++i)
+      found |= static_cast<Four>((word_at(from + i * width_) & mask_) == fingerprint) << i;
     return found;
   }
   unsigned tag(Slot slot) const noexcept {
-    const std::uint64_t base = slot.bucket * bucket_width_;
-    if constexpr (kTagged)
-      return tags_at(base) >> (slot.index * tag_width_) & tag_mask_;
-    else
-      return fingerprint(slot) != 0;
+    if constexpr (!kTagged) return fingerprint(slot) != 0;
+    return tags_at(slot.bucket * bucket_width_) >> slot.index * tag_width_ & tag_mask_;
   }
   std::uint64_t fingerprint(Slot slot) const noexcept {
-    return field_at(slot.bucket * bucket_width_ + kSlots * tag_width_ + slot.index * fingerprint_width_);
+    return word_at(slot.bucket * bucket_width_ + kSlots * tag_width_ + slot.index * width_) & mask_;
   }
+  // The slot of the key with one of these tags, or none.
+  Slot find(const Place& place, TagSet tags) const noexcept {
+    for (const std::uint64_t bucket : {place.first, place.second})
+      for (Four left = equal(bucket, place.fingerprint); left != 0; left &= left - 1)
+        if (const Slot slot{bucket, lowest(left)}; (tags >> tag(slot) & 1) != 0) return slot;
+    return {};
+  }
+
   void set_tag(Slot slot, unsigned tag) noexcept {
     static_assert(kTagged);
     const std::uint64_t bit = slot.bucket * bucket_width_ + slot.index * tag_width_;
-    std::uint16_t word;  // a tag has at most 6 bits
-    std::memcpy(&word, bytes_at(bit), sizeof word);
     const unsigned shift = bit % 8;
+    std::uint16_t word;
+    std::memcpy(&word, bytes_at(bit), sizeof word);
     word = static_cast<std::uint16_t>((word & ~(tag_mask_ << shift)) | tag << shift);
     std::memcpy(bytes_at(bit), &word, sizeof word);
   }
   void set(Slot slot, std::uint64_t fingerprint, unsigned tag) noexcept {
-    const std::uint64_t bit = slot.bucket * bucket_width_ + kSlots * tag_width_ + slot.index * fingerprint_width_;
+    const std::uint64_t bit = slot.bucket * bucket_width_ + kSlots * tag_width_ + slot.index * width_;
     const unsigned shift = bit % 8;
     std::uint64_t word;
     std::memcpy(&word, bytes_at(bit), sizeof word);
-    word = (word & ~(fingerprint_mask_ << shift)) | fingerprint << shift;
+    word = (word & ~(mask_ << shift)) | fingerprint << shift;
     std::memcpy(bytes_at(bit), &word, sizeof word);
     if constexpr (kTagged) set_tag(slot, tag);
   }
@@ -140,18 +190,10 @@ class SlotTable {
   // Frees a slot in one of the two buckets of a key, by moving others if both are full. Slots with free tags are
   // overwritten, never moved.
   struct Way {
-    Slot slot;             // index kSlots: no room within reach, and nothing has moved
+    Slot slot;             // none: no room within reach, and nothing has moved
     unsigned overwritten;  // tag of the slot that is no more
   };
-  Way make_way(const Place& place, TagSet free) noexcept;
-
-  // Calls f(slot, tag) for all slots of a bucket.
-  template <class Visit>
-  [[gnu::always_inline]] void visit(std::uint64_t bucket, Visit&& f) const {
-    for (unsigned i = 0; i < kSlots; ++i) f(Slot{bucket, i}, tag({bucket, i}));
-  }
-  // All four tags of a bucket, tag_bits each, the first in the lowest bits.
-  std::uint32_t tags(std::uint64_t bucket) const noexcept { return tags_at(bucket * bucket_width_); }
+  Way make_way(const Place& place) noexcept;
 
  private:
   [[gnu::always_inline]] std::uint64_t other(std::uint64_t bucket, std::uint64_t fingerprint) const noexcept {
@@ -160,15 +202,37 @@ class SlotTable {
   }
   const unsigned char* bytes_at(std::uint64_t bit) const noexcept { return pages_.as<unsigned char>() + bit / 8; }
   unsigned char* bytes_at(std::uint64_t bit) noexcept { return pages_.as<unsigned char>() + bit / 8; }
-  [[gnu::always_inline]] std::uint64_t field_at(std::uint64_t bit) const noexcept {
+  // Of the bucket that begins at this bit: four bits for the slots that are free, four for those that are also not
+  // empty.
+  [[gnu::always_inline]] unsigned free_and_stale(std::uint64_t bit) const noexcept {
+    const std::uint32_t tags = tags_at(bit);
+    if (tag_width_ == 4) return free_pairs_[tags & 255] | free_pairs_[tags >> 8 & 255] << 2;
+    unsigned found = 0;
+    for (unsigned i = 0; i < kSlots; ++i) {
+      const unsigned tag = tags >> i * tag_width_ & tag_mask_;
+      found |= static_cast<unsigned>(free_ >> tag & 1) * (tag == 0 ? 0x01 : 0x11) << i;
+    }
+    return found;
+  }
+  // The bits from here on, at least 57 of them.
+  [[gnu::always_inline]] std::uint64_t word_at(std::uint64_t bit) const noexcept {
     std::uint64_t word;
     std::memcpy(&word, bytes_at(bit), sizeof word);
-    return word >> bit % 8 & fingerprint_mask_;
+    return word >> bit % 8;
   }
   [[gnu::always_inline]] std::uint32_t tags_at(std::uint64_t bit) const noexcept {
     std::uint32_t word;
     std::memcpy(&word, bytes_at(bit), sizeof word);
     return word >> bit % 8;
+  }
+  // The top bit of every field of the word that is zero: adding all ones below it carries into it otherwise.
+  [[gnu::always_inline]] std::uint64_t zero_fields(std::uint64_t word) const noexcept {
+    return ~(((word & below_tops_) + below_tops_) | word) & tops_;
+  }
+  Four fields(std::uint64_t tops) const noexcept {
+    Four found = 0;
+    for (unsigned i = 0; i < per_word_; ++i) found |= static_cast<Four>(tops >> (i * width_ + width_ - 1) & 1) << i;
+    return found;
   }
   // A bucket may reach into the next line.
   [[gnu::always_inline]] void prefetch_bucket(std::uint64_t bucket) const noexcept {
@@ -178,15 +242,20 @@ class SlotTable {
   }
 
   Shape shape_;
-  // Once more, next to each other and as the loops want them.
-  std::uint64_t tag_width_, fingerprint_width_, bucket_width_;
-  std::uint64_t fingerprint_mask_;
-  std::uint32_t tag_mask_;
+  std::uint64_t bucket_width_;
+  unsigned tag_width_, tag_mask_;
+  unsigned width_;  // of a fingerprint
+  std::uint64_t mask_;
+  unsigned per_word_;  // fingerprints that fit into the 57 bits of a word
+  // Of each field of such a word: its lowest bit; its highest; those below the highest.
+  std::uint64_t ones_ = 0, tops_ = 0, below_tops_ = 0;
+  TagSet free_ = 1;
+  std::array<std::uint8_t, kTagged ? 256 : 0> free_pairs_ = {};  // by two tags of four bits: which are free
   Pages pages_;
 };
 
 template <bool kTagged>
-typename SlotTable<kTagged>::Way SlotTable<kTagged>::make_way(const Place& place, TagSet free) noexcept {
+typename SlotTable<kTagged>::Way SlotTable<kTagged>::make_way(const Place& place) noexcept {
   // At a load of 95 % one bucket in five has room: 340 (four generations of two roots) are far more than it takes.
   constexpr std::size_t kMostNodes = 340;
   constexpr std::uint16_t kRoot = UINT16_MAX;
@@ -201,10 +270,10 @@ typename SlotTable<kTagged>::Way SlotTable<kTagged>::make_way(const Place& place
   std::size_t count = 2;
   for (std::size_t at = 0; at < count; ++at) {
     const Node node = nodes[at];
-    const unsigned room = look(node.bucket, 0, 0, free).free;
+    const Four room = free(node.bucket);
     if (room != 0) {
       // Backwards from the free slot: each move frees the slot that the move before it goes to.
-      Slot to{node.bucket, static_cast<unsigned>(std::countr_zero(room))};
+      Slot to{node.bucket, lowest(room)};
       const unsigned overwritten = tag(to);
       for (std::size_t step = at; nodes[step].parent != kRoot; step = nodes[step].parent) {
         const Slot from{nodes[nodes[step].parent].bucket, nodes[step].index};
@@ -224,7 +293,7 @@ typename SlotTable<kTagged>::Way SlotTable<kTagged>::make_way(const Place& place
       nodes[count++] = {bucket, static_cast<std::uint16_t>(at), static_cast<std::uint16_t>(i)};
     }
   }
-  return {{0, kSlots}, 0};
+  return {{}, 0};
 }
 
 }  // namespace nodup
