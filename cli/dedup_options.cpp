@@ -69,7 +69,7 @@ std::string key_details() {
 std::string filter_details() {
   std::string text;
   for (const Kind& kind : filter_kinds())
-    text += fmt::format("{:<25}{}\n{:<25}errors: {}\n", kind.name, kind.summary, "", kind.errors);
+    text += fmt::format("{}: {}; errors: {}\n", kind.name, kind.summary, kind.errors);
   return text;
 }
 

@@ -20,6 +20,9 @@ constexpr double kDefaultError = 1e-6;
 // would make every key of a long stream be looked up in one stage more.
 constexpr std::uint64_t kFirstKeys = 4'000'000;
 
+// Of a window of time at an unknown rate: less, because tables that were too small go when their keys are forgotten.
+constexpr std::uint64_t kFirstWindowKeys = 150'000;
+
 std::string kind_for(const DedupOptions& options) {
   if (options.error == 0.0) {
     if (options.filter && *options.filter != "exact")
@@ -96,7 +99,7 @@ void check_resumed_window(const DedupOptions& options, const std::map<std::strin
     };
     if (of(saved) == of(asked) || (name == "slack" && !options.slack && options.window)) continue;
     const auto shown = [&](const std::string& value) {
-      return value.empty()  ? fmt::format("without {}", flag)
+      return value.empty()   ? fmt::format("without {}", flag)
              : value == "on" ? fmt::format("with {}", flag)
                              : fmt::format("with {} {}", flag, value);
     };
@@ -122,7 +125,7 @@ ChosenFilter choose_window_filter(const DedupOptions& options, const Kind& kind,
         fmt::format("--filter {} has a fixed size and the number of events within {} is unknown: add --rate RATE, e.g. "
                     "1k/s, or --events COUNT",
                     kind.name, window_text(span)));
-  Goal goal{.keys = told.value_or(kFirstKeys),
+  Goal goal{.keys = told.value_or(kFirstWindowKeys),
             .error = options.error.value_or(kDefaultError),
             .bytes = options.memory.value_or(0),
             .window = asked_window(options),

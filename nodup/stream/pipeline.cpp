@@ -39,8 +39,8 @@ bool spin_until(Condition&& holds) {
   return false;
 }
 
-// Leaves the digests, and the times if records have their own, that the filter shall see: those of records with a key, in their
-// order.
+// Leaves the digests, and the times if records have their own, that the filter shall see: those of records with a key,
+// in their order.
 void keep_keyed(Batch& batch, bool timed) {
   if (batch.header == 0 && batch.bad.empty()) return;
   std::size_t kept = 0;
