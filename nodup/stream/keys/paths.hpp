@@ -41,7 +41,11 @@ struct PathTree {
 
 // Steps are separated by dots, paths by commas; \. \, \[ and \\ stand for themselves. Throws Error when the
 // list is wrong, when a path is named twice, and when one lies inside another (the text of `ad` already holds
-// ad.id).
-PathTree parse_paths(std::string_view specification);
+// ad.id). `flag` is what it was typed behind, for messages.
+PathTree parse_paths(std::string_view specification, std::string_view flag);
+
+// Adds the one path of `other` and gives its slot, which may be that of an equal path. kNone, and nothing added, when
+// one lies inside the other or may do so.
+std::size_t add_path(PathTree& tree, const PathTree& other);
 
 }  // namespace nodup
