@@ -74,9 +74,9 @@ struct BitSlices {
   std::uint64_t bits;
 };
 
-// One line per key and slice, with 8 or 16 bits of the key in it (bits/line.hpp). The high bits of a place's hash choose
-// the line; the bits in the line come from a second word. With both taken from one word, more than 2^16 lines would
-// leave too few bits for 8 lanes of 64.
+// One line per key and slice, with 8 or 16 bits of the key in it (bits/line.hpp). The high bits of a place's hash
+// choose the line; the bits in the line come from a second word. With both taken from one word, more than 2^16 lines
+// would leave too few bits for 8 lanes of 64.
 template <class Line>
 struct LineSlices {
   explicit LineSlices(const AgeRing& ring) : data(static_cast<std::uint64_t*>(ring.data)), lines(ring.cells) {}

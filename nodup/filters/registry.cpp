@@ -5,6 +5,8 @@
 #include <iterator>
 #include <string>
 
+#include "nodup/filters/age_partitioned.hpp"
+#include "nodup/filters/age_partitioned_blocked.hpp"
 #include "nodup/filters/blocked.hpp"
 #include "nodup/filters/exact.hpp"
 #include "nodup/filters/growing.hpp"
@@ -45,7 +47,9 @@ constexpr Kind kind_of() {
 
 // THE list of filters.
 constexpr Kind kKinds[] = {
-    kind_of<Growing>(), kind_of<Blocked>(), kind_of<Standard>(), kind_of<Partitioned>(), kind_of<Exact>(),
+    kind_of<Growing>(),        kind_of<Blocked>(), kind_of<Standard>(),
+    kind_of<Partitioned>(),    kind_of<Exact>(),   kind_of<AgePartitionedBlocked>(),
+    kind_of<AgePartitioned>(),
 };
 
 }  // namespace
