@@ -50,7 +50,7 @@ class Timer {
     std::uint64_t probes = 1;
     std::uint64_t keys = 1;  // within the span, fitted for
     double error = 1e-6;     // of all stages together
-    Window window;
+    Window window = {};
     std::uint64_t generations = 1;  // that can be told apart: 2^width - 2; 1 where nothing is forgotten
     std::uint64_t equal = 1;        // cells of a duplicate that must carry one tag; above 1 duplicates may pass
     bool full_by_count = false;     // a stage is full by the keys ever put into it, not by its live cells
