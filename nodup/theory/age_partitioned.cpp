@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nodup/theory/blocked.hpp"
-
 namespace nodup::theory {
 
 namespace {
@@ -109,7 +107,22 @@ double age_past_window(std::uint64_t k, std::uint64_t l, double full) {
 double age_block_capacity(double q) { return std::log(2.0) / -std::log1p(-1 / q); }
 
 double age_block_fill(double load, std::uint64_t b, std::uint64_t q) {
-  return blocked_false_positive(load, 1, 1, static_cast<unsigned>(b), static_cast<unsigned>(q));
+  if (load <= 0) return 0;
+  if (load > 60 * static_cast<double>(q)) return 1;  // a bit is missing in one line of 10^26
+  const double spread = 9 * std::sqrt(load) + 30;  // beyond it the Poisson weights are below 1e-15
+  const double first = load > spread ? std::floor(load - spread) : 0;
+  const double zero = 1 - 1 / static_cast<double>(q);
+  double weight = std::exp(first * std::log(load) - load - std::lgamma(first + 1));
+  double clear = std::pow(zero, first);  // chance that one bit of a lane is not set
+  double sum = 0;
+  for (double keys = first; keys <= load + spread; ++keys) {
+    double match = 1;
+    for (std::uint64_t i = 0; i < b; ++i) match *= 1 - clear;
+    sum += weight * match;
+    weight *= load / (keys + 1);
+    clear *= zero;
+  }
+  return std::min(sum, 1.0);
 }
 
 std::vector<double> age_block_fills(std::uint64_t k, std::uint64_t l, std::uint64_t b, std::uint64_t q,
