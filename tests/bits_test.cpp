@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -117,6 +119,30 @@ TEST(CellArrays, EveryWidthHoldsItsNumbersWithoutTouchingNeighbours) {
       for (const std::uint64_t near : {i - (i > 0), i, i + (i + 1 < kCells)}) ASSERT_EQ(cells.get(near), twin[near]);
     }
     for (std::uint64_t i = 0; i < kCells; ++i) ASSERT_EQ(cells.get(i), twin[i]) << i;
+  }
+}
+
+TEST(CellArrays, ClearingOneValueTouchesNoOther) {
+  Random random(7);
+  for (unsigned width = 1; width <= CellArray::kWidest; ++width) {
+    constexpr std::uint64_t kCells = 64 * 5 + 13;
+    CellArray cells(kCells, width, PagePolicy::small);
+    std::vector<std::uint64_t> twin(kCells);
+    // Few values, so that equal ones stand next to each other; among them all ones and near misses.
+    const std::uint64_t most = cells.max_value();
+    const std::uint64_t values[] = {0, 1, most, most - (width > 1), most / 2 + 1, 1};
+    for (std::uint64_t i = 0; i < kCells; ++i) cells.set(i, twin[i] = values[random.below(6)]);
+    for (const auto& [first, count] : {std::pair{64u, 0u}, {64u, 1u}, {128u, 100u}, {320u, 13u}, {0u, 333u}}) {
+      for (const std::uint64_t value : {most, std::uint64_t{1}}) {
+        const auto part = std::span(twin).subspan(first, count);
+        const auto expected = static_cast<std::uint64_t>(std::ranges::count(part, value));
+        EXPECT_EQ(cells.clear_equal(first, count, value), expected) << width;
+        std::ranges::replace(part, value, 0);
+        for (std::uint64_t i = 0; i < kCells; ++i) ASSERT_EQ(cells.get(i), twin[i]) << width << ' ' << i;
+      }
+    }
+    cells.clear();
+    for (std::uint64_t i = 0; i < kCells; ++i) ASSERT_EQ(cells.get(i), 0u);
   }
 }
 

@@ -3,12 +3,15 @@
 // What the tests compare filters with: an exact twin, and keys that are the same in every run.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "nodup/hash/digest.hpp"
+#include "nodup/theory/goal.hpp"
 
 namespace nodup::testing {
 
@@ -56,6 +59,11 @@ inline std::vector<Digest> stream_with_duplicates(std::size_t events, std::size_
   return stream;
 }
 
+// Digests as they are: they are hashes already.
+struct DigestHash {
+  std::size_t operator()(const Digest& d) const { return d.lo ^ d.hi * 0x9E3779B97F4A7C15u; }
+};
+
 // The exact twin of a filter: the same verbs, the true answers.
 class Oracle {
  public:
@@ -65,10 +73,36 @@ class Oracle {
   void merge(const Oracle& other) { keys_.insert(other.keys_.begin(), other.keys_.end()); }
 
  private:
-  struct Hash {
-    std::size_t operator()(const Digest& d) const { return d.lo ^ d.hi * 0x9E3779B97F4A7C15u; }
-  };
-  std::unordered_set<Digest, Hash> keys_;
+  std::unordered_set<Digest, DigestHash> keys_;
+};
+
+// The exact twin of a filter that ages. What is a duplicate depends on what was passed, so it judges nothing itself: it
+// is told what became of each event, and tells what must be a duplicate then.
+class WindowOracle {
+ public:
+  explicit WindowOracle(const Window& window) : window_(window) {}
+
+  // Was the key passed (with refresh: seen) at most `span` before t, or later than t?
+  bool within(Digest d, Tick t, Tick span) const {
+    const auto found = latest_.find(d);
+    return found != latest_.end() && (t <= span || found->second >= t - span);
+  }
+  bool contains(Digest d, Tick t) const { return within(d, t, window_.span); }
+  bool ever(Digest d) const { return latest_.contains(d); }
+
+  void note(Digest d, Tick t, bool passed) {
+    if (!passed && !window_.refresh) return;
+    const auto [place, first] = latest_.try_emplace(d, t);
+    place->second = std::max(place->second, t);
+  }
+  bool erase(Digest d) { return latest_.erase(d) == 1; }
+
+  // Of each key, when it was last passed or seen.
+  const std::unordered_map<Digest, Tick, DigestHash>& latest() const { return latest_; }
+
+ private:
+  Window window_;
+  std::unordered_map<Digest, Tick, DigestHash> latest_;
 };
 
 }  // namespace nodup::testing

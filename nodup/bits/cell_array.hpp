@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "nodup/memory/pages.hpp"
 #include "nodup/memory/prefetch.hpp"
@@ -41,6 +44,36 @@ class CellArray {
     __builtin_memcpy(pages_.as<unsigned char>() + byte_of(i), &word, sizeof word);
   }
   void prefetch(std::uint64_t i) const noexcept { nodup::prefetch(pages_.as<unsigned char>() + byte_of(i)); }
+
+  // Sets to 0 those of the cells [first, first + count) that hold `value`, not 0; returns how many there were. As many
+  // cells at a time as fit a word. `first` is a multiple of 64, so that words of a width that divides 64 are aligned.
+  std::uint64_t clear_equal(std::uint64_t first, std::uint64_t count, std::uint64_t value) noexcept {
+    const std::uint64_t per_word = (64 % width_ == 0 ? 64 : kWidest) / width_;
+    std::uint64_t lowest = 0;  // the lowest bit of each cell
+    for (std::uint64_t i = 0; i < per_word; ++i) lowest |= std::uint64_t{1} << (i * width_);
+    const std::uint64_t highest = lowest << (width_ - 1), others = highest - lowest;
+    std::uint64_t cleared = 0;
+    for (std::uint64_t done = 0; done < count; done += per_word) {
+      const std::uint64_t i = first + done, shift = i * width_ % 8;
+      std::uint64_t word = load(byte_of(i));
+      // Cells equal to `value` become 0. A cell that is not 0 has its highest bit, or gets it by the addition, which
+      // never carries into the next.
+      const std::uint64_t differ = (word >> shift) ^ (lowest * value);
+      std::uint64_t equal = ~(((differ & others) + others) | differ) & highest;
+      if (count - done < per_word) equal &= (std::uint64_t{1} << ((count - done) * width_)) - 1;
+      if (equal == 0) continue;
+      equal >>= width_ - 1;
+      cleared += static_cast<std::uint64_t>(std::popcount(equal));
+      word &= ~(equal * max_value() << shift);
+      __builtin_memcpy(pages_.as<unsigned char>() + byte_of(i), &word, sizeof word);
+    }
+    return cleared;
+  }
+  void clear() noexcept { pages_.clear(); }
+
+  // The cells as they lie in memory, the first in the lowest bits; without the spare bytes.
+  std::span<std::byte> packed() noexcept { return pages_.span().first(packed_bytes(cells_, width_)); }
+  std::span<const std::byte> packed() const noexcept { return pages_.span().first(packed_bytes(cells_, width_)); }
 
  private:
   std::uint64_t byte_of(std::uint64_t i) const noexcept { return i * width_ / 8; }

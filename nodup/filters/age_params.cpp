@@ -34,14 +34,16 @@ double false_positive(const AgeParams& p, const AgeSlices& make, double keys_per
   return theory::age_false_positive(p.probes, p.fill(make, keys_per_generation));
 }
 
+// So many cells of a slice that they might as well be infinitely many.
+constexpr std::uint64_t kLarge = std::uint64_t{1} << 40;
+
 // The most keys per cell and generation that keep to the error, in large slices; up to 1e-4 of it. The logarithm of the
 // error is nearly a straight line over that of the load: a secant that keeps the root between its ends (Illinois) needs
 // half a dozen steps.
 double most_load(AgeParams p, const AgeSlices& make, double error) {
-  // So many cells that they might as well be infinitely many.
-  p.cells = std::uint64_t{1} << 40;
+  p.cells = kLarge;
   const auto excess = [&](double log_load) {
-    const double reached = false_positive(p, make, std::exp2(log_load) * static_cast<double>(p.cells));
+    const double reached = false_positive(p, make, std::exp2(log_load) * static_cast<double>(kLarge));
     return std::log2(std::max(reached, 1e-300) / error);
   };
   // In powers of two: from one key per 10^9 cells to slices with every bit set.
@@ -61,8 +63,9 @@ double most_load(AgeParams p, const AgeSlices& make, double error) {
 }
 
 // Close enough to rank by: a duplicate is met halfway through the walk that a new event makes, and matches in k slices.
-double about_lines_per_event(const AgeParams& p, const AgeSlices& make) {
-  std::vector<double> fill = p.fill(make, static_cast<double>(p.quota));
+double about_lines_per_event(AgeParams p, const AgeSlices& make, double load) {
+  p.cells = kLarge;
+  std::vector<double> fill = p.fill(make, load * static_cast<double>(kLarge));
   std::ranges::reverse(fill);
   return .75 * theory::age_walk(p.probes, fill).accesses_missed + static_cast<double>(p.probes) - .5;
 }
@@ -126,53 +129,54 @@ Facts AgeParams::facts(const AgeSlices& make) const {
 AgeParams AgeParams::fit(const AgeSlices& make, const Goal& goal) {
   check_goal(goal);
   Candidate best;
-  const std::uint64_t fewest = fewest_generations(goal.window);
   // More generations than the slack asks for take less memory (of k + l slices l hold the window) and more time.
-  for (const double more : {1., 1.25, 1.6, 2., 2.5, 3.2, 4.}) {
+  constexpr double kMore[] = {1, 1.25, 1.6, 2, 2.5, 3.2, 4, 5, 6.4, 8, 10, 12.8, 16};
+  const std::uint64_t fewest = fewest_generations(goal.window);
+  for (const double more : std::span(kMore).first(goal.compact ? std::size(kMore) : 7)) {
     for (const std::uint64_t bits : make.bits) {
-      double last_memory = std::numeric_limits<double>::infinity();
+      double least_memory = std::numeric_limits<double>::infinity();
       for (std::uint64_t probes = 1; probes <= kMostProbes; ++probes) {
         Candidate candidate;
         AgeParams& p = candidate.p;
-        p.window = goal.window;
-        p.keys = std::max<std::uint64_t>(goal.keys, 1);
-        p.max_bytes = goal.bytes;
-        p.probes = probes;
-        p.bits = bits;
-        p.generations = std::min(1 + static_cast<std::uint64_t>(std::ceil(static_cast<double>(fewest - 1) * more)),
-                                 kMostGenerations);
+        p = {.window = goal.window,
+             .probes = probes,
+             .generations = std::min(1 + static_cast<std::uint64_t>(std::ceil(static_cast<double>(fewest - 1) * more)),
+                                     kMostGenerations),
+             .bits = bits,
+             .keys = std::max<std::uint64_t>(goal.keys, 1),
+             .max_bytes = goal.bytes};
         const double per_key = share(p.window, p.generations);
         // Below 2^63, where doubles end to be whole numbers of 64 bits.
         p.quota = static_cast<std::uint64_t>(
             std::clamp(std::ceil(static_cast<double>(p.keys) * per_key * (1 - 1e-12)), 1., 9e18));
 
-        // Past the best number of probes both memory and lines only grow. Judged before cells are whole numbers, so
-        // that more keys never get a smaller choice.
+        // The cost is that of 2^30 keys, whatever their number, so that more keys never get a smaller choice. An event
+        // touches `probes` lines at least: if that is too dear, it need not be known how many they are.
         const double load = most_load(p, make, goal.error);
-        const double memory = static_cast<double>(p.slices()) * per_key / load;
-        if (memory > last_memory) break;
-        last_memory = memory;
+        const double memory = static_cast<double>(p.slices() * make.cell_bits) / 8 * per_key / load * 0x1p30;
+        const auto cost_of = [&](double lines) {
+          return goal.compact ? memory : cost(static_cast<std::uint64_t>(std::min(memory, 1e18)), lines);
+        };
+        candidate.cost = cost_of(static_cast<double>(probes));
+        if ((memory > least_memory && candidate.cost >= best.cost) || memory > 2 * least_memory) break;
+        least_memory = std::min(memory, least_memory);
 
         if (!size_slices(candidate, make, goal, load)) continue;
-        const std::uint64_t bytes = p.bytes(make);
-        // An event touches `probes` lines at least: if that is too dear, it need not be known how many they are.
-        candidate.cost = goal.compact ? static_cast<double>(bytes) : cost(bytes, static_cast<double>(probes));
         const auto better = [&] {
           return candidate.error < best.error || (candidate.error == best.error && candidate.cost < best.cost);
         };
         if (!better()) continue;
-        if (!goal.compact) candidate.cost = cost(bytes, about_lines_per_event(p, make));
+        candidate.cost = cost_of(about_lines_per_event(p, make, load));
         if (better()) best = candidate;
       }
     }
   }
-  if (best.error > 1) {  // not even one cell per slice: checked() will say so
-    best.p.window = goal.window;
-    best.p.generations = fewest;
-    best.p.bits = make.bits.front();
-    best.p.cells = std::max<std::uint64_t>(8 / make.cell_bits, 1);
-    best.p.max_bytes = goal.bytes;
-  }
+  if (best.error > 1)  // the limit is too low for one cell in every slice: checked() will say so
+    best.p = {.window = goal.window,
+              .generations = fewest,
+              .bits = make.bits.front(),
+              .cells = std::max<std::uint64_t>(8 / make.cell_bits, 1),
+              .max_bytes = goal.bytes};
   return best.p;
 }
 
@@ -209,14 +213,18 @@ AgeParams AgeParams::load(Reader& in, const AgeSlices& make) {
 }
 
 AgeStretch age_stretch(const Generations& generations, std::uint64_t quota, Tick t) {
-  AgeStretch stretch{.reach = generations.reach(t), .refresh = generations.window().refresh};
+  AgeStretch stretch{.reach = generations.reach(t)};
   stretch.firm = stretch.reach;
   while (stretch.firm > 0 && generations.in_slack(stretch.firm - 1, t)) --stretch.firm;
+  // With refresh all that were seen before their own generation; if that one is not open yet, simply all.
+  const bool refresh = generations.window().refresh;
+  if (refresh) stretch.again = 0;
   if (generations.must_open(t)) return stretch;
   // A late event whose generation is full goes into the next younger one: it is remembered longer, and no error rises.
   stretch.own = generations.age_of(t);
   while (stretch.own > 0 && generations[stretch.own].keys >= quota) --stretch.own;
   stretch.room = quota - std::min(quota, generations[stretch.own].keys);
+  if (refresh) stretch.again = stretch.own + 1;
   return stretch;
 }
 
@@ -229,7 +237,7 @@ std::size_t age_stretch_length(const Generations& generations, std::uint64_t quo
     const auto [least, greatest] = std::ranges::minmax(ticks.first(length));
     if (least == greatest) break;
     const AgeStretch a = age_stretch(generations, quota, least), b = age_stretch(generations, quota, greatest);
-    if (a.reach == b.reach && a.firm == b.firm && a.own == b.own && a.room == b.room) break;
+    if (a.reach == b.reach && a.firm == b.firm && a.own == b.own && a.room == b.room && a.again == b.again) break;
   }
   return length;
 }

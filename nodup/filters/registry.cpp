@@ -7,11 +7,14 @@
 
 #include "nodup/filters/age_partitioned.hpp"
 #include "nodup/filters/age_partitioned_blocked.hpp"
+#include "nodup/filters/aged_table.hpp"
 #include "nodup/filters/blocked.hpp"
 #include "nodup/filters/exact.hpp"
+#include "nodup/filters/fingerprint.hpp"
 #include "nodup/filters/growing.hpp"
 #include "nodup/filters/partitioned.hpp"
 #include "nodup/filters/standard.hpp"
+#include "nodup/filters/timer.hpp"
 #include "nodup/theory/cost.hpp"
 
 namespace nodup {
@@ -47,9 +50,17 @@ constexpr Kind kind_of() {
 
 // THE list of filters.
 constexpr Kind kKinds[] = {
-    kind_of<Growing>(),        kind_of<Blocked>(), kind_of<Standard>(),
-    kind_of<Partitioned>(),    kind_of<Exact>(),   kind_of<AgePartitionedBlocked>(),
+    kind_of<Growing>(),  // the default
+    kind_of<Blocked>(),
+    kind_of<Fingerprint>(),
+    kind_of<Standard>(),
+    kind_of<Partitioned>(),
+    kind_of<Exact>(),
+    // Sliding windows.
+    kind_of<AgedTable>(),  // the default for them
+    kind_of<AgePartitionedBlocked>(),
     kind_of<AgePartitioned>(),
+    kind_of<Timer>(),
 };
 
 }  // namespace

@@ -60,6 +60,11 @@ Pages::Pages(std::uint64_t bytes, PagePolicy policy) : bytes_(bytes) {
   }
 }
 
+void Pages::clear() noexcept {
+  if (data_ == nullptr) return;
+  if (::madvise(data_, mapped_size(bytes_), MADV_DONTNEED) != 0) __builtin_memset(data_, 0, bytes_);
+}
+
 Pages::~Pages() {
   if (data_ != nullptr) ::munmap(data_, mapped_size(bytes_));
 }

@@ -27,6 +27,8 @@ class Pages {
   ~Pages();
 
   std::uint64_t bytes() const { return bytes_; }
+  // All zero again: the pages go back to the system, and come back, zeroed, as they are touched.
+  void clear() noexcept;
 
   template <class T>
   T* as() noexcept {

@@ -26,14 +26,29 @@ inline std::vector<Digest> golden_keys() {
   return keys;
 }
 
-// Fitted for fewer keys than come, so that what grows has grown.
+// Kinds that age: a key in each tick, every fourth one late.
+inline const Window kGoldenWindow{.span = kGoldenKeys / 2 - 20, .lateness = 10};
+inline std::vector<Tick> golden_ticks() {
+  std::vector<Tick> ticks;
+  for (std::uint64_t i = 0; i < kGoldenKeys; ++i) ticks.push_back(5000 + i - (i % 4 == 3 ? i % 10 : 0));
+  return ticks;
+}
+
+// Fitted for fewer keys than come, so that what grows has grown and what ages has forgotten.
 inline AnyFilter golden_filter(const Kind& kind) {
-  AnyFilter filter = kind.make({.keys = kGoldenKeys / 2, .error = 1e-3});
+  AnyFilter filter =
+      kind.make({.keys = kGoldenKeys / 2, .error = 1e-3, .window = kind.ages ? kGoldenWindow : Window{}});
   const std::vector<Digest> keys = golden_keys();
+  const std::vector<Tick> ticks = golden_ticks();
   const auto is_new = std::make_unique<bool[]>(keys.size());
   filter.make_room(keys.size());
-  filter.insert_all(keys, is_new.get());
+  filter.insert_all(keys, ticks.data(), is_new.get());
   return filter;
+}
+
+// The first of the golden keys that a filter must know.
+inline std::size_t golden_first_known(const AnyFilter& filter) {
+  return filter_kind(filter.kind()).ages ? kGoldenKeys - kGoldenWindow.span : 0;
 }
 
 inline std::string golden_path(const std::string& folder, const Kind& kind) {

@@ -26,6 +26,24 @@ TEST_P(FitMeetsGoal, ErrorIsReachedAtEveryScale) {
   }
 }
 
+TEST_P(FitMeetsGoal, WindowsAreKeptWithTheSlackThatIsAllowed) {
+  if (!kind().ages) GTEST_SKIP() << "it keeps no window";
+  constexpr Tick kHour = 3'600'000'000'000;
+  for (const Tick span : {Tick{1000}, Tick{10'000'000}, kHour, 24 * kHour}) {
+    for (const double slack : {0.08, 0.15, 0.5, 1.0}) {
+      for (const Tick lateness : {Tick{0}, span / 12}) {
+        for (const double error : {1e-1, 1e-4, 1e-7}) {
+          const Goal goal{.keys = 1'000'000, .error = error, .window = {span, lateness, slack, false}};
+          const Plan plan = kind().plan(goal);
+          // Ticks are whole.
+          EXPECT_LE(plan.slack, slack + 1.0 / static_cast<double>(span)) << span << ' ' << lateness << ' ' << error;
+          EXPECT_LE(plan.rates.false_positive, error * (1 + 1e-9)) << span << ' ' << slack << ' ' << lateness;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(FitMeetsGoal, MoreKeysNeverCostLess) {
   for (const double error : {0.5, 1e-2, 1e-6, 1e-9}) {
     std::uint64_t last = 0;

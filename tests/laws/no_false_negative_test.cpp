@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Law: what was inserted is seen from then on, also past the capacity. For every kind that promises it.
+// Law: what was inserted is seen from then on, also past the capacity. For every kind that promises it. Kinds that age
+// and are given no window hold at least the keys they were built for, the latest ones, and say when they forgot any.
 #include "tests/laws/law.hpp"
 
 namespace nodup::testing {
@@ -18,9 +19,25 @@ TEST_P(NoFalseNegative, KeysStaySeenUpToThreeTimesTheCapacity) {
     insert(filter, more);
     all.insert(all.end(), more.begin(), more.end());
     if (filter.rates().false_negative > 0) GTEST_SKIP() << "it promises no such thing";
+    if (filter.window().effective < Window::kEndless) return;  // it ages, and says so
     EXPECT_EQ(contains(filter, all).count(false), 0u) << "after " << all.size() << " keys";
   }
   EXPECT_EQ(insert(filter, all).count(true), 0u) << "a duplicate was judged new";
+}
+
+// At every moment the latest that were passed, also of kinds that age.
+TEST_P(NoFalseNegative, TheLatestKeysStaySeen) {
+  constexpr std::uint64_t kCapacity = 400;
+  AnyFilter filter = kind().make({.keys = kCapacity, .error = 1e-2});
+  if (filter.rates().false_negative > 0) GTEST_SKIP() << "it promises no such thing";
+  std::vector<Digest> passed;
+  for (const Digest& key : KeyMaker(3).make(5 * kCapacity)) {
+    if (insert(filter, {&key, 1})[0]) passed.push_back(key);
+    const std::size_t latest = std::min<std::size_t>(passed.size(), kCapacity);
+    ASSERT_EQ(contains(filter, std::span(passed).last(latest)).count(false), 0u) << passed.size();
+  }
+  // A table of fingerprints is soon saturated past its capacity.
+  EXPECT_GT(passed.size(), kind().ages ? 2 * kCapacity : kCapacity);
 }
 
 TEST_P(NoFalseNegative, OddDigests) {

@@ -30,7 +30,11 @@ void expect_rates(const Kind& kind, const Goal& goal, std::size_t probes) {
   AnyFilter filter = kind.make(goal);
   insert(filter, KeyMaker(31).make(goal.keys), 1000);
   const double measured = measured_false_positives(filter, probes, 32);
-  EXPECT_NEAR(measured, planned, tolerance(planned, probes)) << "planned";
+  // The plan of a kind that ages is for the worst moment of a window that moves: law WindowRates.
+  if (kind.ages)
+    EXPECT_LE(measured, planned + tolerance(planned, probes)) << "planned";
+  else
+    EXPECT_NEAR(measured, planned, tolerance(planned, probes)) << "planned";
   const double reported = filter.rates().false_positive;
   EXPECT_NEAR(measured, reported, tolerance(reported, probes)) << "reported";
 }
