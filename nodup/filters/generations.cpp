@@ -64,11 +64,12 @@ std::uint64_t Generations::age_of(Tick t) const {
   return age > 0 && (*this)[age].end <= t ? age - 1 : age;
 }
 
+// From the old end: those that are over have been dropped, so few are out of reach.
 std::uint64_t Generations::reach(Tick t) const {
   const Tick oldest = since(t, window_.span);
-  std::uint64_t age = 0;
-  while (age < count_ && (*this)[age].end > oldest) ++age;
-  return age;
+  std::uint64_t reach = count_;
+  while (reach > 0 && (*this)[reach - 1].end <= oldest) --reach;
+  return reach;
 }
 
 // A late event may have come from the idle time before the generation, as far back as the one before it.
