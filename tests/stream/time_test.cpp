@@ -193,6 +193,10 @@ TEST(TimeOfOtherKinds, TwoWalks) {
   EXPECT_EQ(bad("line", "json:ts", R"({"t":5})"), "no field ts");
   EXPECT_EQ(bad("line", "json:ts", "abc"), "not a JSON object or array");
   EXPECT_EQ(bad("col:9", "json:ts", "{}", csv()), "no column 9 (the row has 1)");
+  // The time alone is in order.
+  const Batch batch = extract(*make_key("col:9", with_time("json:[0]", csv())), make_batch({"[5]"}));
+  ASSERT_EQ(batch.bad.size(), 1u);
+  EXPECT_EQ(batch.bad[0].reason, "no column 9 (the row has 1)");
 }
 
 TEST(TimeOfOtherKinds, BadRecordsOfBothAreOneList) {

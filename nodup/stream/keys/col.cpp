@@ -176,7 +176,8 @@ class ColKey final : public Key {
   ColKey(const Wanted& wanted, const KeyContext& context) : cutter_(context.format) {
     if (!wanted.key.empty()) columns_ = parse_columns(wanted.key, "--key");
     key_columns_ = columns_.size();
-    if (!wanted.time.empty()) {
+    has_time_ = !wanted.time.empty();
+    if (has_time_) {
       const std::vector<Column> time = parse_columns(wanted.time, "--time");
       if (time.size() > 1) fail(time[0], "a time is one column");
       columns_.push_back(time[0]);
@@ -201,14 +202,18 @@ class ColKey final : public Key {
     values_.resize(wanted_.size());
     for (const Column& column : columns_) {
       const auto place = std::lower_bound(wanted_.begin(), wanted_.end(), column.number);
-      places_.push_back(static_cast<std::size_t>(place - wanted_.begin()));
+      key_places_.push_back(static_cast<std::size_t>(place - wanted_.begin()));
+    }
+    if (has_time_) {
+      time_place_ = key_places_.back();
+      key_places_.pop_back();
     }
   }
 
   void extract(Batch& batch, const Hasher& hasher) override {
     batch.bad.clear();
     if (has_key()) batch.digests.resize(batch.size());
-    if (has_time()) batch.ticks.resize(batch.size());
+    if (has_time_) batch.ticks.resize(batch.size());
     if (has_names_ && batch.size() > 0 && wanted_[0] == 0) fail(columns_[0], "rows came before the header was known");
     if (has_names_ && batch.header > 0) check_header(batch);
     const std::size_t count = batch.size();
@@ -225,13 +230,12 @@ class ColKey final : public Key {
         if (has_key()) batch.digests[i] = {};
         batch.bad.push_back({i, unclosed ? "quotes never close" : std::move(reason)});
       }
-      if (has_time()) batch.ticks[i] = tick;
+      if (has_time_) batch.ticks[i] = tick;
     }
   }
 
  private:
   bool has_key() const { return key_columns_ > 0; }
-  bool has_time() const { return key_columns_ < columns_.size(); }
 
   // The numbers of all columns, as this header has them.
   std::vector<std::uint64_t> find_names(std::string_view header) {
@@ -311,13 +315,13 @@ class ColKey final : public Key {
 
   Digest hash(const Hasher& hasher) {
     frame_.clear();
-    for (std::size_t i = 0; i < key_columns_; ++i) frame_.add(FieldTag::text, values_[places_[i]]);
+    for (const std::size_t place : key_places_) frame_.add(FieldTag::text, values_[place]);
     return hasher(frame_.bytes());
   }
 
   bool read_tick(Tick& tick, std::string& reason) const {
-    if (!has_time()) return true;
-    const std::string_view value = values_[places_.back()];
+    if (!has_time_) return true;
+    const std::string_view value = values_[time_place_];
     if (read_time(value, tick)) return true;
     tick = 0;
     const Column& column = columns_.back();
@@ -327,10 +331,12 @@ class ColKey final : public Key {
   }
 
   RowCutter cutter_;
-  std::vector<Column> columns_;           // in the order asked: those of the key, then that of the time
-  std::size_t key_columns_ = 0;           // how many of them are the key's
+  std::vector<Column> columns_;  // in the order asked: those of the key, then that of the time
+  std::size_t key_columns_ = 0;  // how many of them are the key's
+  bool has_time_ = false;
   std::vector<std::uint64_t> wanted_;     // their numbers, ascending, each once
-  std::vector<std::size_t> places_;       // of columns_ in wanted_
+  std::vector<std::size_t> key_places_;   // of the key's columns in wanted_
+  std::size_t time_place_ = 0;            // of the time's
   std::vector<std::string_view> values_;  // of wanted_, in the row at hand
   bool has_names_ = false;
   KeyFrame frame_;

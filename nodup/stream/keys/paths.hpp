@@ -27,7 +27,7 @@ struct PathNode {
   // those that count: most names are recognised by one comparison.
   std::uint64_t start = 0, start_mask = 0;
   bool plain_name = false;   // a name without quotes: it stands in a record as it is, or with escapes
-  std::size_t slot = kNone;  // a leaf: its place in the key. Leaves have no children.
+  std::size_t slot = kNone;  // a leaf: its place in the key; a time has the place behind. Leaves have no children.
   std::vector<PathNode> children;
 
   // For the walk: the number of the last record in which it was met. The first of two equal names wins.
