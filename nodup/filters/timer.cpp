@@ -241,10 +241,11 @@ void Timer::drop_empty_stages() noexcept {
   }
 }
 
-// Would the live keys fill three quarters of a first stage at most?
+// Would a first stage do for the keys that are alive? Asked when a generation has just gone, so with a generation to
+// spare.
 bool Timer::fits_first_stage() const noexcept {
   const auto m = static_cast<double>(newest().cells.size()), k = static_cast<double>(newest().probes);
-  const double keys = 0.75 * held(params_, static_cast<double>(params_.keys));
+  const double keys = held(params_, static_cast<double>(params_.keys));
   return static_cast<double>(newest().alive) <= theory::cells_hit(m, k * keys);
 }
 
@@ -288,8 +289,9 @@ void Timer::advance(Tick now) noexcept {
   const std::uint64_t tag = next_tag();
   if (order_[tag] != 0 || newest().counts[tag] == 0) return;
   const double due = static_cast<double>(passed) * pace_;
-  const std::uint64_t cells = due < kMostSweep ? static_cast<std::uint64_t>(due) / 64 * 64 + 64 : kMostSweep;
-  cursor_ = newest().sweep(cursor_, cells, tag);
+  const std::uint64_t most = std::max(kMostSweep, newest().cells.size() / 256 / 64 * 64);
+  cursor_ = newest().sweep(
+      cursor_, due < static_cast<double>(most) ? static_cast<std::uint64_t>(due) / 64 * 64 + 64 : most, tag);
 }
 
 std::uint64_t Timer::find(Digest d, std::uint64_t floor) const noexcept {

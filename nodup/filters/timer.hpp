@@ -9,19 +9,18 @@
 // generation.
 //
 // Tags are given out in turn and used again. A tag is used again only when no cell carries it, and a cursor sees to
-// that: with the time that passes, twice as fast as needed, at most kMostSweep cells per event. Should it come too late
-// (a large filter, a sudden gap), the newest generation is extended: its keys are kept a little longer, which is slack,
-// never a false negative. Only when nothing is left in the window and no tag is free is the array given back and taken
-// anew.
+// that: with the time that passes, twice as fast as needed, but never more than a small piece per event (kMostSweep).
+// Should it come too late (a large filter, and fewer than some hundred events per generation), the newest generation is
+// extended: its keys are kept longer, beyond the slack; never a false negative. Only when nothing is left in the window
+// and no tag is free is the array given back to the system and taken anew.
 //
 // Growing and shrinking (section 5): a row of such arrays ("stages"). New keys go into the newest; when that is full by
 // the number of its live cells (or of the keys ever put into it) the next stage is opened; an older one goes when its
 // last key has left the window. As in `growing`, stage i is 4^(i - 1) times the first and gets 6/pi^2/i^2 of the error,
 // so the TOTAL keeps its bound; the paper's equal stages, each with the whole error, do not (14 % instead of 5 % in a
-// burst of five times the rate). When the newest is alone and its keys would fill three quarters of a first stage at
-// most, a first stage is opened: after a burst it comes back to its base size. Under a memory limit stage i takes at
-// most what the stages below it would leave; where that is too little, keys go on into the newest and rates() tells the
-// error.
+// burst of five times the rate). When the newest is alone and a first stage would do for its keys, a first stage is
+// opened: after a burst it comes back to its base size. Under a memory limit stage i takes at most what the stages
+// below it would leave; where that is too little, keys go on into the newest and rates() tells the error.
 //
 // Errors: a false positive (a new event is LOST); never a false negative, unless `equal` > 1: then so many cells of a
 // key must carry one tag, which makes false positives rarer, and lets a duplicate PASS now and then (theory/timer.hpp).
@@ -96,8 +95,8 @@ class Timer {
   void save(Writer& out) const;
   static Timer load(Reader& in);
 
-  // At most so many cells are looked at in one go, some 10 microseconds: a filter of 1 GiB is through after 32768
-  // events.
+  // At most so many cells are looked at in one go, some 10 microseconds; of arrays above 2^24 cells a 256th, so that a
+  // few hundred events are enough to get round.
   static constexpr std::uint64_t kMostSweep = std::uint64_t{1} << 16;
 
  private:
