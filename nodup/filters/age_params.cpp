@@ -218,10 +218,10 @@ AgeStretch age_stretch(const Generations& generations, std::uint64_t quota, Tick
   stretch.firm = stretch.reach;
   while (stretch.firm > 0 && generations.in_slack(stretch.firm - 1, t)) --stretch.firm;
   if (generations.must_open(t)) return stretch;
-  // A late event whose generation is full goes into the next younger one: it is remembered longer, and no error rises.
   stretch.own = generations.age_of(t);
-  while (stretch.own > 0 && generations[stretch.own].keys >= quota) --stretch.own;
   if (refresh) stretch.again = stretch.own + 1;
+  // A late event whose generation is full goes into the next younger one: it is remembered longer, and no error rises.
+  while (stretch.own > 0 && generations[stretch.own].keys >= quota) --stretch.own;
   stretch.room = quota - std::min(quota, generations[stretch.own].keys);
   return stretch;
 }
