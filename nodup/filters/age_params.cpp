@@ -235,7 +235,7 @@ std::size_t age_stretch_length(const Generations& generations, std::uint64_t quo
     const auto [least, greatest] = std::ranges::minmax(ticks.first(length));
     if (least == greatest) break;
     const AgeStretch a = age_stretch(generations, quota, least), b = age_stretch(generations, quota, greatest);
-    if (a.reach == b.reach && a.firm == b.firm && a.own == b.own && a.room == b.room && a.again == b.again) break;
+    if (a.reach == b.reach && a.firm == b.firm && a.own == b.own && a.room == b.room) break;
   }
   return length;
 }
