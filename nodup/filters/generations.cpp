@@ -8,15 +8,6 @@
 
 namespace nodup {
 
-namespace {
-
-// How long a key must be kept: an event that is late asks for keys of the span before its own time.
-Tick kept(const Window& window) {
-  return window.lateness > Window::kEndless - window.span ? Window::kEndless : window.span + window.lateness;
-}
-
-}  // namespace
-
 // The newest began at `now` at the latest, and generations begin at least a length apart. One whose end is above
 // now - kept began after now - kept - length. So with kept = (live - 1) lengths there are at most `live`.
 std::uint64_t Generations::needed(const Window& window, std::uint64_t most) {
@@ -56,7 +47,7 @@ Generation& Generations::open(Tick t) {
   newest_ = (newest_ + ring_.size() - 1) % ring_.size();
   ++count_;
   now_ = first;
-  return (*this)[0] = {.first = first, .end = first > kNever - length_ ? kNever : first + length_};
+  return (*this)[0] = {.first = first, .end = later(first, length_)};
 }
 
 void Generations::give_up_oldest() {
@@ -132,6 +123,7 @@ void save_window(Writer& out, const Window& window) {
   out.u64(window.lateness);
   out.f64(window.slack);
   out.u64(window.refresh);
+  out.u64(window.by_count);
 }
 
 Window load_window(Reader& in) {
@@ -140,6 +132,7 @@ Window load_window(Reader& in) {
   window.lateness = in.u64("lateness");
   window.slack = in.f64("slack", 1e-6, 1e6);
   window.refresh = in.u64("refresh", 0, 1) == 1;
+  window.by_count = in.u64("by count", 0, 1) == 1;
   return window;
 }
 

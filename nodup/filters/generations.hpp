@@ -33,6 +33,8 @@ struct Generation {
 
 class Generations {
  public:
+  // How long a key must be kept: a late event asks for keys of the span before its own time.
+  static Tick kept(const Window& window) { return later(window.span, window.lateness); }
   // The fewest generations that must be told apart for the window's slack, the open one included; at most `most`.
   static std::uint64_t needed(const Window& window, std::uint64_t most);
   // Ticks per generation when `live` can be told apart (at least 2).
@@ -77,7 +79,9 @@ class Generations {
   void save(Writer& out) const;
   void load(Reader& in, std::uint64_t most_tag);
 
+  // Time never leaves its range.
   static Tick since(Tick t, Tick span) { return t > span ? t - span : 0; }
+  static Tick later(Tick t, Tick span) { return t > Window::kEndless - span ? Window::kEndless : t + span; }
 
  private:
   static constexpr Tick kNever = Window::kEndless;  // the end of a generation that time does not reach
@@ -93,7 +97,7 @@ class Generations {
   std::uint64_t newest_ = 0, count_ = 0;
 };
 
-// span u64 | lateness u64 | slack f64 | refresh u64
+// span u64 | lateness u64 | slack f64 | refresh u64 | by count u64
 void save_window(Writer& out, const Window& window);
 Window load_window(Reader& in);
 

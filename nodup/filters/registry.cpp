@@ -7,6 +7,7 @@
 
 #include "nodup/filters/age_partitioned.hpp"
 #include "nodup/filters/age_partitioned_blocked.hpp"
+#include "nodup/filters/aged_table.hpp"
 #include "nodup/filters/blocked.hpp"
 #include "nodup/filters/exact.hpp"
 #include "nodup/filters/growing.hpp"
@@ -50,7 +51,7 @@ constexpr Kind kind_of() {
 constexpr Kind kKinds[] = {
     kind_of<Growing>(),        kind_of<Blocked>(), kind_of<Standard>(),
     kind_of<Partitioned>(),    kind_of<Exact>(),   kind_of<AgePartitionedBlocked>(),
-    kind_of<AgePartitioned>(), kind_of<Timer>(),
+    kind_of<AgePartitioned>(), kind_of<Timer>(),   kind_of<AgedTable>(),
 };
 
 }  // namespace

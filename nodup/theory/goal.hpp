@@ -12,10 +12,11 @@ using Tick = std::uint64_t;
 struct Window {
   static constexpr Tick kEndless = UINT64_MAX;
 
-  Tick span = kEndless;  // ticks; kEndless: time alone forgets nothing
-  Tick lateness = 0;     // an event may come this much behind the latest one and is still judged by its own time
-  double slack = 0.08;   // keys may be remembered longer than `span` by this share of it
-  bool refresh = false;  // the span counts from when a key was last SEEN, not from when it was passed
+  Tick span = kEndless;   // ticks; kEndless: time alone forgets nothing
+  Tick lateness = 0;      // an event may come this much behind the latest one and is still judged by its own time
+  double slack = 0.08;    // keys may be remembered longer than `span` by this share of it
+  bool refresh = false;   // the span counts from when a key was last SEEN, not from when it was passed
+  bool by_count = false;  // ticks count events: no two keys have the same
   bool endless() const { return span == kEndless; }
 };
 

@@ -38,8 +38,7 @@ TEST_P(MemoryIsAsPlanned, LimitHoldsWhateverComes) {
     EXPECT_NE(std::string(error.what()).find("memory"), std::string::npos) << error.what();
     EXPECT_GE(taken, goal.keys);
   }
-  // A kind that ages makes room by forgetting: never the latest keys that it was built for, and never silently.
-  EXPECT_EQ(contains(filter, std::span(keys).subspan(taken - goal.keys, goal.keys)).count(false), 0u);
+  // A kind that ages makes room by forgetting, but never silently.
   if (filter.window().effective == Window::kEndless) {
     EXPECT_EQ(contains(filter, std::span(keys).first(taken)).count(false), 0u) << "a refusal must lose nothing";
   }

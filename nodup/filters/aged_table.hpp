@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// aged_table: a cuckoo table of fingerprints whose slots carry the generation of their key. The default for windows.
+//
+// Not in the papers. An age-partitioned filter pays for the window with a factor of two in memory and a walk over many
+// slices; a table pays with a tag of four bits per key and two cache lines. Each slot (SlotTable) keeps a fingerprint
+// and the tag of the generation (Generations) in which its key was passed. Four bits tell 16 apart: empty, 14
+// generations in use and one that is being reclaimed; 14 generations make a slack of 1/13 of the window.
+//
+// Forgetting costs nothing at the moment it happens: the generation's tag leaves the set of tags that count, and from
+// then on its slots are free to be overwritten. A tag is given out again only when no slot carries it any more; to that
+// end every event clears a few buckets of such slots in passing, as many as are needed to be through within one
+// generation. Tags are given out when a generation opens, so idle time and jumps of the clock cost nothing.
+//
+// When the table is full: without a limit on memory a further, larger table is opened (and the old one dropped when its
+// last key is forgotten), tighter, so that the TOTAL error keeps its bound. Under a limit the oldest generation is
+// given up early, and window() tells how far back the filter still remembers.
+//
+// Errors: a false positive (a new event is LOST) at the rate of theory/fingerprint.hpp; never a false negative within
+// the effective window. erase() forgets one key: only for keys that were passed within the window (filter.hpp).
+// Cost: two cache lines for an event, some more for a new key in a table that is nearly full: `fast` (the default)
+// leaves 18 % of the slots free, `compact` 5 %. Threads: one at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nodup/filters/filter.hpp"
+#include "nodup/filters/generations.hpp"
+#include "nodup/filters/slot_table.hpp"
+
+namespace nodup {
+
+class AgedTable {
+ public:
+  static constexpr std::string_view kName = "aged_table";
+  static constexpr std::string_view kSummary =
+      "a table of fingerprints with ages: a sliding window in the least memory (the default for windows)";
+  static constexpr std::string_view kErrors =
+      "a new event may be dropped (false positive); a duplicate within the window never passes";
+
+  struct Params {
+    std::uint64_t keys = 1;  // within the window
+    double error = 1e-6;     // of all tables together
+    std::uint64_t max_bytes = 0;
+    double load = 0.82;  // of the slots, at most
+    unsigned tag_bits = 4;
+    unsigned fingerprint_bits = 8;  // of the first table
+    std::uint64_t buckets = 2;      // of the first table
+    Window window = {};
+  };
+
+  static Params fit(const Goal& goal);
+  static Rates rates(const Params& p, std::uint64_t keys);
+  static std::uint64_t bytes(const Params& p);
+  static double lines_per_event(const Params& p);
+  static double slack(const Params& p);
+  static Facts facts(const Params& p);
+
+  explicit AgedTable(const Params& params, PagePolicy policy = PagePolicy::huge);
+
+  bool insert(Digest d) noexcept { return insert(d, generations_.now()); }
+  bool insert(Digest d, Tick t) noexcept;
+  bool contains(Digest d) const noexcept { return contains(d, generations_.now()); }
+  bool contains(Digest d, Tick t) const noexcept { return holds(d, tags_counting(t)); }
+  Erased erase(Digest d) noexcept;
+  [[gnu::always_inline]] void prefetch(Digest d) const noexcept {
+    for (std::size_t i = 0; i <= open_; ++i) tables_[i].slots.prefetch(d);
+  }
+  void advance(Tick now) noexcept;
+  void contains_all(std::span<const Digest> keys, bool* seen) const noexcept;
+  void make_room(std::uint64_t more_keys);
+  void limit_memory(std::uint64_t max_bytes) {
+    params_.max_bytes = max_bytes;
+    exhausted_ = false;
+  }
+
+  std::uint64_t keys() const;
+  std::uint64_t bytes() const;
+  Rates rates() const;
+  Facts facts() const;
+  WindowReading window() const { return generations_.reading(); }
+
+  void save(Writer& out) const;
+  static AgedTable load(Reader& in);
+
+ private:
+  using Slots = SlotTable<true>;
+
+  struct Table {
+    Slots slots;
+    std::uint64_t capacity;                      // keys
+    std::array<std::uint64_t, 64> carried = {};  // slots with each tag, except tag 0
+    std::uint64_t live = 0;                      // slots whose generation is not over
+    std::uint64_t stale = 0;                     // slots whose generation is over
+    std::uint64_t cursor = 0;                    // the bucket to clear next
+  };
+
+  // What is the same for all events of times in [from, until), as long as the generations stay as they are.
+  struct Moment {
+    Tick from = 1, until = 0;  // none
+    TagSet counting = 0;       // tags of keys that make an event a duplicate
+    TagSet in_slack = 0;       // of generations that began before the window
+    unsigned tag = 0;          // for new keys
+  };
+
+  AgedTable(const Params& params, PagePolicy policy, std::vector<Table> tables);
+
+  static Slots::Shape shape(const Params& p, std::uint64_t number);
+  static std::uint64_t capacity(const Slots::Shape& shape);
+
+  TagSet tags_counting(Tick t) const noexcept;
+  unsigned unused_tag() const noexcept;
+  void open_generation(Tick t) noexcept;
+  void forget_oldest(bool early) noexcept;
+  void settle(Tick t) noexcept;
+  void clear_some(std::uint64_t buckets) noexcept;
+  void close_under_pressure(Tick t) noexcept;
+
+  static Slots::Slot find(const Table& table, Digest d, TagSet tags) noexcept;
+  bool holds(Digest d, TagSet counting) const noexcept;
+  bool seen_again(unsigned tag) noexcept;
+  void put(Table& table, Slots::Slot slot, std::uint64_t fingerprint, unsigned overwritten) noexcept;
+  static void remove(Table& table, Slots::Slot slot) noexcept;
+  void insert_with_moves(Digest d, Tick t) noexcept;
+  bool add_table();
+
+  Params params_;
+  PagePolicy policy_;
+  Generations generations_;
+  TagSet tags_live_ = 0;  // of the generations; all other tags, tag 0 among them, make a slot free
+  Moment moment_;
+  std::uint64_t clear_per_event_;
+  std::vector<Table> tables_;  // at least one
+  std::size_t open_ = 0;       // takes new keys; those behind it are empty, made ready by make_room
+  std::uint64_t number_ = 1;   // of the last table made, counted from the first
+  bool exhausted_ = false;     // no further table fits the memory limit
+};
+
+}  // namespace nodup
