@@ -213,10 +213,12 @@ AgeParams AgeParams::load(Reader& in, const AgeSlices& make) {
 }
 
 AgeStretch age_stretch(const Generations& generations, std::uint64_t quota, Tick t) {
-  const bool refresh = generations.window().refresh;
-  AgeStretch stretch{.reach = generations.reach(t), .again = refresh ? 0 : kNoAge};
+  AgeStretch stretch{.reach = generations.reach(t)};
   stretch.firm = stretch.reach;
   while (stretch.firm > 0 && generations.in_slack(stretch.firm - 1, t)) --stretch.firm;
+  // With refresh all that were seen before their own generation; if that one is not open yet, simply all.
+  const bool refresh = generations.window().refresh;
+  if (refresh) stretch.again = 0;
   if (generations.must_open(t)) return stretch;
   stretch.own = generations.age_of(t);
   if (refresh) stretch.again = stretch.own + 1;
@@ -235,7 +237,7 @@ std::size_t age_stretch_length(const Generations& generations, std::uint64_t quo
     const auto [least, greatest] = std::ranges::minmax(ticks.first(length));
     if (least == greatest) break;
     const AgeStretch a = age_stretch(generations, quota, least), b = age_stretch(generations, quota, greatest);
-    if (a.reach == b.reach && a.firm == b.firm && a.own == b.own && a.room == b.room) break;
+    if (a.reach == b.reach && a.firm == b.firm && a.own == b.own && a.room == b.room && a.again == b.again) break;
   }
   return length;
 }
