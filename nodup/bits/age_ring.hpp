@@ -32,15 +32,15 @@ struct AgeRing {
   }
 };
 
-inline constexpr std::uint64_t kNoAge = UINT64_MAX;  // of a key that was not found
+inline constexpr std::uint64_t kNoAge = UINT64_MAX;
 
 // What is the same for all events of a stretch of time.
 struct AgeStretch {
-  std::uint64_t reach = 0;  // events are compared with the ages below
-  std::uint64_t firm = 0;   // keys of ages from here on may be older than the window
-  std::uint64_t own = 0;    // the age at which events are remembered
-  std::uint64_t room = 0;   // so many can be
-  std::uint64_t again = 0;  // those found at ages from here on are remembered again; kNoAge: only new ones are
+  std::uint64_t reach = 0;       // events are compared with the ages below
+  std::uint64_t firm = 0;        // keys of ages from here on may be older than the window
+  std::uint64_t own = 0;         // the age at which events are remembered
+  std::uint64_t room = 0;        // so many can be
+  std::uint64_t again = kNoAge;  // events seen at this age or a greater one are remembered again
 };
 
 // Events of one batch. `at` moves on; `asked` is how many were prefetched, and runs ahead over the ends of stretches.
@@ -159,7 +159,7 @@ template <class Slices>
     const Digest d = batch.keys[batch.at];
     batch.age = find_age(slices, ring, stretch.reach, d);
     const bool is_new = batch.age == kNoAge;
-    if (batch.age >= stretch.again) {
+    if (batch.age >= stretch.again) {  // new ones, too: kNoAge is the greatest
       if (batch.inserted >= stretch.room) return;
       batch.inserted += put_age(slices, ring, stretch.own, d);
     }

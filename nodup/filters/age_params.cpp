@@ -213,15 +213,17 @@ AgeParams AgeParams::load(Reader& in, const AgeSlices& make) {
 }
 
 AgeStretch age_stretch(const Generations& generations, std::uint64_t quota, Tick t) {
-  const bool refresh = generations.window().refresh;
-  AgeStretch stretch{.reach = generations.reach(t), .again = refresh ? 0 : kNoAge};
+  AgeStretch stretch{.reach = generations.reach(t)};
   stretch.firm = stretch.reach;
   while (stretch.firm > 0 && generations.in_slack(stretch.firm - 1, t)) --stretch.firm;
+  // With refresh all that were seen before their own generation; if that one is not open yet, simply all.
+  const bool refresh = generations.window().refresh;
+  if (refresh) stretch.again = 0;
   if (generations.must_open(t)) return stretch;
-  // A late event whose generation is full goes into the next younger one: it is remembered longer, and no error rises.
   stretch.own = generations.age_of(t);
-  while (stretch.own > 0 && generations[stretch.own].keys >= quota) --stretch.own;
   if (refresh) stretch.again = stretch.own + 1;
+  // A late event whose generation is full goes into the next younger one: it is remembered longer, and no error rises.
+  while (stretch.own > 0 && generations[stretch.own].keys >= quota) --stretch.own;
   stretch.room = quota - std::min(quota, generations[stretch.own].keys);
   return stretch;
 }
@@ -235,7 +237,7 @@ std::size_t age_stretch_length(const Generations& generations, std::uint64_t quo
     const auto [least, greatest] = std::ranges::minmax(ticks.first(length));
     if (least == greatest) break;
     const AgeStretch a = age_stretch(generations, quota, least), b = age_stretch(generations, quota, greatest);
-    if (a.reach == b.reach && a.firm == b.firm && a.own == b.own && a.room == b.room) break;
+    if (a.reach == b.reach && a.firm == b.firm && a.own == b.own && a.room == b.room && a.again == b.again) break;
   }
   return length;
 }
