@@ -430,15 +430,15 @@ AgedTable AgedTable::load(Reader& in) {
     if (tag == set_of(0) || (filter.tags_live_ & tag) != 0) in.damaged("two generations have one tag");
     filter.tags_live_ |= tag;
   }
-  // What a list says is looked up before anything is cleared, so any numbers will do.
+  // What a list says is looked up before anything is cleared, so any key of its table will do.
   for (std::uint64_t age = 0; age < filter.generations_.count(); ++age) {
     const std::uint64_t tag = filter.generations_[age].tag;
     List& list = filter.lists_[tag];
-    list.table = in.u64("table of a list");
+    list.table = in.u64("table of a list", 1, Params::kMostTables);
     list.size = in.u64("length of a list", 0, filter.list_room() + 1);
     for (std::uint64_t k = 0; k < list.size && list.size <= filter.list_room(); ++k) {
       Listed& key = filter.listed_[tag * filter.list_room() + k];
-      key.first = in.u64("bucket of a listed key");
+      key.first = in.u64("bucket of a listed key", 0, p.shape(list.table).buckets - 1);
       key.fingerprint = in.u64("fingerprint of a listed key");
     }
   }
