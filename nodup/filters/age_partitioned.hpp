@@ -14,8 +14,9 @@
 // closes before its time: with more keys than it was built for the WINDOW shrinks and the error does not rise; window()
 // says how far. The same happens when the keys of the window come in bursts, since all generations have equal room.
 //
-// Cost: of k + l slices only l hold the window, so it takes 1.5 to 2 times the memory of a Bloom filter; an event looks
-// at 2 slices if it is new and then sets k bits, and at k + 1 or so if it is not. A shift clears one slice at once.
+// Cost: of k + l slices only l hold the window, and k must be larger than in a Bloom filter since any k in a row will
+// do: 1.6 to 2.2 times its memory. An event looks at (l + 1) / k slices and a few more if it is new and then sets k
+// bits, and at k and about half as many if it is not. A shift clears one slice in one go.
 //
 // Threads: one at a time; contains() by many while nobody inserts.
 #pragma once
