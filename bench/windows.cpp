@@ -5,7 +5,8 @@
 //   windows                  64 and 512 MB
 //   windows --small          a quick look: 4 MB
 //   windows --rounds N       rounds per size (default 7)
-//   windows --only TEXT      only rows whose name holds TEXT
+//   windows --only TEXT      only rows whose name holds TEXT; may be given several times
+//   windows --megabytes N    one size only
 //
 // A count window as long as the memory allows. Each contender is first brought to a full window of distinct events that
 // has moved on by a third: that is where its memory is planned for, and there its error is measured, with new keys.
@@ -39,9 +40,14 @@ constexpr std::size_t kBatch = 4096;
 constexpr std::size_t kTimed = std::size_t{64} << 10;  // events between two looks at the clock
 
 struct Options {
-  bool small = false;
+  std::vector<std::uint64_t> megabytes = {64, 512};
   std::uint64_t rounds = 7;
-  std::string only;
+  std::vector<std::string> only;
+
+  bool wants(const std::string& name) const {
+    return only.empty() ||
+           std::ranges::any_of(only, [&](const std::string& text) { return name.find(text) != std::string::npos; });
+  }
 };
 
 class FilterTable final : public WindowTable {
@@ -221,11 +227,11 @@ void measure(std::uint64_t bytes, const Options& options) {
   // One at a time is filled and then kept: all together they would not fit a small machine.
   std::vector<std::unique_ptr<Runner>> runners;
   for (const Contender& c : contenders()) {
-    if (c.name.find(options.only) == std::string::npos) continue;
+    if (!options.wants(c.name)) continue;
     runners.push_back(std::make_unique<Runner>(c, bytes));
     runners.back()->fill();
   }
-  const std::uint64_t piece = options.small ? 4 * kTimed : 16 * kTimed;
+  const std::uint64_t piece = std::min<std::uint64_t>(16, bytes >> 20) * kTimed;
   for (auto& r : runners) r->run(r->plan.keys, 0.5, nullptr);  // into the steady state of half repeats
   for (std::uint64_t round = 0; round < options.rounds; ++round)
     for (auto& r : runners) r->run(piece, 0.5, &r->half);
@@ -258,13 +264,15 @@ Options parse(int argc, char** argv) {
       return argv[i];
     };
     if (flag == "--small")
-      options.small = true;
+      options.megabytes = {4};
+    else if (flag == "--megabytes")
+      options.megabytes = {std::max<std::uint64_t>(1, std::stoull(value()))};
     else if (flag == "--rounds")
       options.rounds = std::max<std::uint64_t>(1, std::stoull(value()));
     else if (flag == "--only")
-      options.only = value();
+      options.only.push_back(value());
     else
-      throw Error(fmt::format("unknown flag {}; there are --small, --rounds N, --only TEXT", flag));
+      throw Error(fmt::format("unknown flag {}; there are --small, --megabytes N, --rounds N, --only TEXT", flag));
   }
   return options;
 }
@@ -272,8 +280,7 @@ Options parse(int argc, char** argv) {
 void run(const Options& options) {
   fmt::print("## Sliding windows\n\n{}, {:%F}, one thread, batches of {} through AnyFilter.\n", machine(),
              fmt::localtime(std::time(nullptr)), kBatch);
-  if (options.small) return measure(std::uint64_t{4} << 20, options);
-  for (const std::uint64_t megabytes : {64, 512}) measure(megabytes << 20, options);
+  for (const std::uint64_t megabytes : options.megabytes) measure(megabytes << 20, options);
 }
 
 }  // namespace

@@ -259,8 +259,8 @@ bool AgedTable::seen_in(Table& table, Digest d, bool& is_new) noexcept {
   return false;
 }
 
-bool AgedTable::insert(Digest d, Tick t) noexcept {
-  if (t < moment_.from || t >= moment_.until) settle(t);
+// `place` is that of d in the table that takes new keys.
+[[gnu::always_inline]] inline bool AgedTable::insert_placed(const Slots::Place& place, Digest d, Tick t) noexcept {
   generations_.advance(t);
   if (++events_uncleared_ == kEventsPerClearing) {
     clear_some(kEventsPerClearing * clear_per_event_);
@@ -271,10 +271,9 @@ bool AgedTable::insert(Digest d, Tick t) noexcept {
     if (seen_in(tables_[i], d, is_new)) return false;
 
   Table& table = tables_[open_];
-  const Slots::Place place = table.slots.place(d);
-  if ((table.slots.equal(place.first, place.fingerprint) | table.slots.equal(place.second, place.fingerprint)) != 0) {
+  if (const unsigned matches = table.slots.matches(place); matches != 0) {
     // Rarely of a generation that is over, or too old for this event: then it counts for nothing.
-    if (const Slots::Slot slot = table.slots.find(place, moment_.counting); slot.exists()) {
+    if (const Slots::Slot slot = table.slots.first_of(matches, place, moment_.counting); slot.exists()) {
       const unsigned tag = table.slots.tag(slot);
       if (seen_again(tag)) {
         table.slots.set_tag(slot, moment_.tag);
@@ -294,8 +293,49 @@ bool AgedTable::insert(Digest d, Tick t) noexcept {
   const bool in_first = how_many(first) >= how_many(second);
   const Slots::Slot slot{in_first ? place.first : place.second, lowest(in_first ? first : second)};
   put(table, slot, place, table.slots.tag(slot));
-  if (!may_grow_) close_under_pressure(t);
+  if (!may_grow_ && table.carried[moment_.tag] * 8 >= table.capacity) close_under_pressure(t);
   return is_new;
+}
+
+bool AgedTable::insert(Digest d, Tick t) noexcept {
+  if (t < moment_.from || t >= moment_.until) settle(t);
+  return insert_placed(tables_[open_].slots.place(d), d, t);
+}
+
+// Places are computed once, when their memory is asked for, and kept until it is there.
+template <class TickOf>
+void AgedTable::insert_each(std::span<const Digest> keys, TickOf&& tick_of, bool* is_new) noexcept {
+  constexpr std::size_t kRing = 32;
+  static_assert(kRing > kPrefetchAhead && (kRing & (kRing - 1)) == 0);
+  std::array<Slots::Place, kRing> places;
+  std::uint64_t number = tables_[open_].number;  // of the table they are for
+  visit_prefetched(
+      keys.size(),
+      [&](std::size_t i) {
+        const Slots& slots = tables_[open_].slots;
+        slots.prefetch(places[i % kRing] = slots.place(keys[i]));
+        for (std::size_t older = 0; older < open_; ++older)
+          tables_[older].slots.prefetch(tables_[older].slots.place(keys[i]));
+      },
+      [&](std::size_t i) {
+        const Tick t = tick_of(i);
+        if (t < moment_.from || t >= moment_.until) settle(t);
+        if (tables_[open_].number != number) {  // a further table has been opened
+          number = tables_[open_].number;
+          for (std::size_t ahead = i; ahead < std::min(keys.size(), i + kPrefetchAhead + 1); ++ahead)
+            places[ahead % kRing] = tables_[open_].slots.place(keys[ahead]);
+        }
+        is_new[i] = insert_placed(places[i % kRing], keys[i], t);
+      });
+}
+
+void AgedTable::insert_all(std::span<const Digest> keys, bool* is_new) noexcept {
+  insert_each(
+      keys, [&](std::size_t) { return generations_.now(); }, is_new);
+}
+void AgedTable::insert_all(std::span<const Digest> keys, const Tick* ticks, bool* is_new) noexcept {
+  insert_each(
+      keys, [&](std::size_t i) { return ticks[i]; }, is_new);
 }
 
 // Room for a key that is in no table: by moving others, else in the next table, else by giving up the oldest keys.

@@ -59,9 +59,11 @@ class AgedTable {
   bool contains(Digest d, Tick t) const noexcept { return holds(d, tags_counting(t)); }
   Erased erase(Digest d) noexcept;
   [[gnu::always_inline]] void prefetch(Digest d) const noexcept {
-    for (std::size_t i = 0; i <= open_; ++i) tables_[i].slots.prefetch(d);
+    for (std::size_t i = 0; i <= open_; ++i) tables_[i].slots.prefetch(tables_[i].slots.place(d));
   }
   void advance(Tick now) noexcept;
+  void insert_all(std::span<const Digest> keys, bool* is_new) noexcept;
+  void insert_all(std::span<const Digest> keys, const Tick* ticks, bool* is_new) noexcept;
   void contains_all(std::span<const Digest> keys, bool* seen) const noexcept;
   void make_room(std::uint64_t more_keys);
   void limit_memory(std::uint64_t max_bytes) {
@@ -126,6 +128,9 @@ class AgedTable {
   bool holds(Digest d, TagSet counting) const noexcept;
   bool seen_again(unsigned tag) noexcept;
   bool seen_in(Table& table, Digest d, bool& is_new) noexcept;
+  bool insert_placed(const Slots::Place& place, Digest d, Tick t) noexcept;
+  template <class TickOf>
+  void insert_each(std::span<const Digest> keys, TickOf&& tick_of, bool* is_new) noexcept;
   void list(const Table& table, const Slots::Place& place) noexcept;
   void put(Table& table, Slots::Slot slot, const Slots::Place& place, unsigned overwritten) noexcept;
   static void remove(Table& table, Slots::Slot slot) noexcept;

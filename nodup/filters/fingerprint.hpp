@@ -80,7 +80,7 @@ class Fingerprint {
     return true;
   }
   bool contains(Digest d) const noexcept { return holds(slots_.place(d)); }
-  [[gnu::always_inline]] void prefetch(Digest d) const noexcept { slots_.prefetch(d); }
+  [[gnu::always_inline]] void prefetch(Digest d) const noexcept { slots_.prefetch(slots_.place(d)); }
 
   std::uint64_t keys() const { return keys_; }
   std::uint64_t bytes() const { return slots_.bytes(); }
@@ -145,8 +145,7 @@ class Fingerprint {
     ++saturated_;
   }
   bool holds(const Slots::Place& place) const noexcept {
-    if ((slots_.equal(place.first, place.fingerprint) | slots_.equal(place.second, place.fingerprint)) != 0)
-      return true;
+    if (slots_.matches(place) != 0) return true;
     return saturated_ > 0 && (is_saturated(place.first) || is_saturated(place.second));
   }
 

@@ -113,23 +113,29 @@ class SlotTable {
   [[gnu::always_inline]] Place place(std::uint64_t first, std::uint64_t fingerprint) const noexcept {
     return {fingerprint, first, other(first, fingerprint)};
   }
-  [[gnu::always_inline]] void prefetch(Digest d) const noexcept {
-    const Place p = place(d);
-    prefetch_bucket(p.first);
-    prefetch_bucket(p.second);
+  [[gnu::always_inline]] void prefetch(const Place& place) const noexcept {
+    prefetch_bucket(place.first);
+    prefetch_bucket(place.second);
   }
 
   // Slots of a bucket that may be overwritten.
   [[gnu::always_inline]] Four free(std::uint64_t bucket) const noexcept {
     if constexpr (!kTagged) return equal(bucket, 0);
-    return free_and_stale(bucket * bucket_width_) & 15;
+    return free_and_stale(tags_at(bucket * bucket_width_)) & 15;
   }
   // Empties the slots of `count` buckets that may be overwritten; f(tag) is told of each that was not empty.
   template <class Visit>
   void clear_stale(std::uint64_t first, std::uint64_t count, Visit&& f) noexcept {
-    std::uint64_t bit = first * bucket_width_;
-    for (std::uint64_t bucket = first; bucket < first + count; ++bucket, bit += bucket_width_) {
-      for (Four left = free_and_stale(bit) >> 4; left != 0; left &= left - 1) {
+    const std::uint64_t step = bucket_width_;  // what is kept here need not be loaded anew after every write
+    const unsigned char* const data = pages_.as<unsigned char>();
+    std::uint64_t bit = first * step;
+    for (std::uint64_t bucket = first; bucket < first + count; ++bucket, bit += step) {
+      std::uint32_t tags;
+      std::memcpy(&tags, data + bit / 8, sizeof tags);
+      const Four stale = free_and_stale(tags >> bit % 8) >> 4;
+      if (stale == 0) [[likely]]
+        continue;
+      for (Four left = stale; left != 0; left &= left - 1) {
         const Slot slot{bucket, lowest(left)};
         f(tag(slot));
         set_tag(slot, 0);
@@ -137,23 +143,31 @@ class SlotTable {
     }
   }
   // Slots of a bucket with this fingerprint, whatever their tag.
-  [[gnu::always_inline]] Four equal(std::uint64_t bucket, std::uint64_t fingerprint) const noexcept {
-    const std::uint64_t from = bucket * bucket_width_ + kSlots * tag_width_;
+  Four equal(std::uint64_t bucket, std::uint64_t fingerprint) const noexcept {
+    return matches({fingerprint, bucket, bucket}) & 15;
+  }
+  // Slots of both buckets with the fingerprint, whatever their tag: four bits for the first, four for the second.
+  [[gnu::always_inline]] unsigned matches(const Place& place) const noexcept {
+    const std::uint64_t first = fields_of(place.first), second = fields_of(place.second);
+    const std::uint64_t pattern = place.fingerprint * ones_;
     if (per_word_ == 2) {
-      const std::uint64_t pattern = fingerprint * ones_;
-      const std::uint64_t low = zero_fields(word_at(from) ^ pattern);
-      const std::uint64_t high = zero_fields(word_at(from + 2 * width_) ^ pattern);
-      if ((low | high) == 0) [[likely]]
-        return 0;
-      return fields(low) | fields(high) << 2;
+      const std::uint64_t a = zero_fields(word_at(first) ^ pattern),
+                          b = zero_fields(word_at(first + 2 * width_) ^ pattern);
+      const std::uint64_t c = zero_fields(word_at(second) ^ pattern),
+                          d = zero_fields(word_at(second + 2 * width_) ^ pattern);
+      if ((a | b | c | d) == 0) return 0;
+      return which(a) | which(b) << 2 | which(c) << 4 | which(d) << 6;
     }
     if (per_word_ == 4) {
-      const std::uint64_t found = zero_fields(word_at(from) ^ fingerprint * ones_);
-      return found == 0 ? 0 : fields(found);
+      const std::uint64_t a = zero_fields(word_at(first) ^ pattern), b = zero_fields(word_at(second) ^ pattern);
+      if ((a | b) == 0) return 0;
+      return which(a) | which(b) << 4;
     }
-    Four found = 0;
-    for (unsigned i = 0; i < kSlots; ++i)
-      found |= static_cast<Four>((word_at(from + i * width_) & mask_) == fingerprint) << i;
+    unsigned found = 0;
+    for (unsigned i = 0; i < kSlots; ++i) {
+      found |= static_cast<unsigned>((word_at(first + i * width_) & mask_) == place.fingerprint) << i;
+      found |= static_cast<unsigned>((word_at(second + i * width_) & mask_) == place.fingerprint) << (i + kSlots);
+    }
     return found;
   }
   unsigned tag(Slot slot) const noexcept {
@@ -164,10 +178,13 @@ class SlotTable {
     return word_at(slot.bucket * bucket_width_ + kSlots * tag_width_ + slot.index * width_) & mask_;
   }
   // The slot of the key with one of these tags, or none.
-  Slot find(const Place& place, TagSet tags) const noexcept {
-    for (const std::uint64_t bucket : {place.first, place.second})
-      for (Four left = equal(bucket, place.fingerprint); left != 0; left &= left - 1)
-        if (const Slot slot{bucket, lowest(left)}; (tags >> tag(slot) & 1) != 0) return slot;
+  Slot find(const Place& place, TagSet tags) const noexcept { return first_of(matches(place), place, tags); }
+  [[gnu::always_inline]] Slot first_of(unsigned matches, const Place& place, TagSet tags) const noexcept {
+    for (unsigned left = matches; left != 0; left &= left - 1) {
+      const unsigned at = lowest(left);
+      const Slot slot{at < kSlots ? place.first : place.second, at % kSlots};
+      if ((tags >> tag(slot) & 1) != 0) return slot;
+    }
     return {};
   }
 
@@ -205,10 +222,9 @@ class SlotTable {
   }
   const unsigned char* bytes_at(std::uint64_t bit) const noexcept { return pages_.as<unsigned char>() + bit / 8; }
   unsigned char* bytes_at(std::uint64_t bit) noexcept { return pages_.as<unsigned char>() + bit / 8; }
-  // Of the bucket that begins at this bit: four bits for the slots that are free, four for those that are also not
+  // Of four tags: four bits for the slots that are free, four for those that are also not
   // empty.
-  [[gnu::always_inline]] unsigned free_and_stale(std::uint64_t bit) const noexcept {
-    const std::uint32_t tags = tags_at(bit);
+  [[gnu::always_inline]] unsigned free_and_stale(std::uint32_t tags) const noexcept {
     if (tag_width_ == 4) return free_pairs_[tags & 255] | free_pairs_[tags >> 8 & 255] << 2;
     unsigned found = 0;
     for (unsigned i = 0; i < kSlots; ++i) {
@@ -232,10 +248,17 @@ class SlotTable {
   [[gnu::always_inline]] std::uint64_t zero_fields(std::uint64_t word) const noexcept {
     return ~(((word & below_tops_) + below_tops_) | word) & tops_;
   }
-  Four fields(std::uint64_t tops) const noexcept {
-    Four found = 0;
-    for (unsigned i = 0; i < per_word_; ++i) found |= static_cast<Four>(tops >> (i * width_ + width_ - 1) & 1) << i;
+  // Which fields of a word these top bits are of.
+  unsigned which(std::uint64_t tops) const noexcept {
+    unsigned found =
+        static_cast<unsigned>(tops >> (width_ - 1) & 1) | static_cast<unsigned>(tops >> (2 * width_ - 1) & 1) << 1;
+    if (per_word_ == 4)
+      found |= static_cast<unsigned>(tops >> (3 * width_ - 1) & 1) << 2 |
+               static_cast<unsigned>(tops >> (4 * width_ - 1) & 1) << 3;
     return found;
+  }
+  [[gnu::always_inline]] std::uint64_t fields_of(std::uint64_t bucket) const noexcept {
+    return bucket * bucket_width_ + kSlots * tag_width_;
   }
   // A bucket may reach into the next line.
   [[gnu::always_inline]] void prefetch_bucket(std::uint64_t bucket) const noexcept {
