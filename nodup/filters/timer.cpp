@@ -216,6 +216,7 @@ bool Timer::open_stage(std::uint64_t number) noexcept {
   stages_.push_back(std::move(*spare));  // has the room: make_room
   spares_.erase(spare);
   use_newest();
+  drop_empty_stages();
   return true;
 }
 
@@ -249,20 +250,17 @@ bool Timer::fits_first_stage() const noexcept {
   return static_cast<double>(newest().alive) <= theory::cells_hit(m, k * keys);
 }
 
+// All stages may hold keys of the oldest generation: one that is closed goes with the last generation it may hold.
 void Timer::drop_generation() noexcept {
-  const std::uint64_t serial = serial_ + 1 - generations_.count();
   const std::uint64_t tag = generations_[generations_.count() - 1].tag;
-  for (TimerStage& stage : stages_)
-    if (serial <= stage.last) stage.alive -= stage.counts[tag];
+  for (TimerStage& stage : stages_) stage.alive -= stage.counts[tag];
   order_[tag] = 0;
   generations_.drop_oldest();
   same_to_ = 0;
   drop_empty_stages();
   if (stages_.size() > 1 || newest().number == 1 || params_.equal_stages || !fits_first_stage()) return;
   const std::uint64_t alone = newest().number;
-  if (!open_stage(1)) return;
-  skipped_ = alone;
-  drop_empty_stages();
+  if (open_stage(1)) skipped_ = alone;
 }
 
 void Timer::open_generation(Tick t) noexcept {
@@ -454,6 +452,7 @@ Timer Timer::load(Reader& in) {
     for (std::uint64_t cell = 0; cell < size; ++cell) ++stage.counts[stage.cells.get(cell)];
     for (std::uint64_t tag = 1; tag < filter.order_.size(); ++tag)
       if (filter.order_[tag] != 0 && filter.order_[tag] <= stage.last) stage.alive += stage.counts[tag];
+    if (stage.alive == 0 && i + 1 < count) in.damaged("a stage without a live key");
     filter.stages_.push_back(std::move(stage));
   }
   filter.use_newest();
