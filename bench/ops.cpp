@@ -38,6 +38,7 @@
 
 #include "bench/contender.hpp"
 #include "bench/limit.hpp"
+#include "bench/machine.hpp"
 #include "nodup/bits/kernels.hpp"
 #include "nodup/bits/line.hpp"
 #include "nodup/error.hpp"
@@ -57,17 +58,6 @@ struct Options {
   std::uint64_t rounds = 15;
   std::string only;
 };
-
-// Unlike keys are unlike numbers: splitmix64, twice.
-Digest digest_of(std::uint64_t number) {
-  const auto mix = [](std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    return x ^ (x >> 31);
-  };
-  const std::uint64_t lo = mix(number * 0x9E3779B97F4A7C15u + 1);
-  return {lo, mix(lo + number)};
-}
 
 // The only source of keys: what it gives as new has never been given before.
 class Keys {
@@ -203,20 +193,6 @@ std::uint64_t huge_bytes() {
   for (std::string word; in >> word;)
     if (std::uint64_t kib = 0; word == "AnonHugePages:" && in >> kib) return kib << 10;
   return 0;
-}
-
-// What `lscpu` calls the processor, on all architectures.
-std::string machine() {
-  std::string text;
-  if (FILE* out = ::popen("LC_ALL=C lscpu 2>/dev/null", "r")) {
-    char part[256];
-    while (std::fgets(part, sizeof part, out) != nullptr) text += part;
-    ::pclose(out);
-  }
-  const auto at = text.find("Model name:");
-  if (at == std::string::npos) return "unknown processor";
-  const auto begin = text.find_first_not_of(' ', at + 11);
-  return text.substr(begin, text.find('\n', begin) - begin);
 }
 
 struct Target {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/filter_choice.hpp"
 #include "nodup/filters/registry.hpp"
 #include "nodup/stream/registry.hpp"
 #include "nodup/text/units.hpp"
@@ -16,6 +17,11 @@ constexpr std::uint64_t kLeastMemory = std::uint64_t{64} << 10;
 
 std::string file_name(const std::string& value) {
   if (value.empty()) throw Error("the name of the file is missing");
+  return value;
+}
+
+std::string time_key(const std::string& value) {
+  if (value.empty()) throw Error("where does the time stand? Write e.g. json:ts or col:3");
   return value;
 }
 
@@ -63,7 +69,7 @@ std::string key_details() {
 std::string filter_details() {
   std::string text;
   for (const Kind& kind : filter_kinds())
-    text += fmt::format("{:<14}{}\n{:<14}errors: {}\n", kind.name, kind.summary, "", kind.errors);
+    text += fmt::format("{}: {}; errors: {}\n", kind.name, kind.summary, kind.errors);
   return text;
 }
 
@@ -78,11 +84,40 @@ std::vector<std::string> filter_names() {
 // THE list of the main job's flags: parser, help, man page and completions follow it.
 std::vector<Flag> dedup_flags(DedupOptions& o) {
   using S = const std::string&;
-  const std::string what = "What is the same", in = "Input", out = "Output", error = "Error and memory",
-                    state = "State", talk = "Reporting";
+  const std::string what = "What is the same", window = "Window", in = "Input", out = "Output",
+                    error = "Error and memory", state = "State", talk = "Reporting";
   return {
       {"-k,--key", "KEY", what, "what makes two events the same (default: the whole line)", key_details(),
        [&](S v) { o.key = v; }, true},
+      {"-w,--window", "SPAN", window,
+       "only events of the last SPAN count: a time (24h, 90s) or a number of records (10M)",
+       "An event is a duplicate if its key was passed at most SPAN before it. A bare number and k, M, G are records; "
+       "ms, "
+       "s, m, h, d, w are times. Times are those of arrival, unless --time is given.",
+       [&](S v) { o.window = read_window(v); }, true},
+      {"--time", "KEY", window, "the window goes by the events' own time, e.g. json:ts or col:3",
+       "Seconds, milliseconds, microseconds or nanoseconds since 1970, or RFC 3339. A time beyond the clock of this "
+       "machine plus --lateness makes a bad record.",
+       [&](S v) { o.time = time_key(v); }, true},
+      {"--refresh", "", window, "the window counts from when a key was last seen, not from when it passed", "",
+       [&](S) { o.refresh = true; }},
+      {"--lateness", "TIME", window, "with --time: judge events up to this much out of order (default 0)",
+       "By their own time: the filter keeps SPAN plus TIME.", [&](S v) { o.lateness = read_duration(v); }},
+      {"--late",
+       "POLICY",
+       window,
+       "new events later than that: pass (default) or drop",
+       "A late event whose key is still known is a duplicate under either. `drop` does not remember what it drops.",
+       [&](S v) {
+         o.late = choice<OnLate>(v, {{"pass", OnLate::pass}, {"drop", OnLate::drop}});
+       },
+       false,
+       {"pass", "drop"}},
+      {"--slack", "SHARE", window, "keys may be remembered longer than SPAN by this share of it (default 8%)",
+       "Less slack takes more memory.", [&](S v) { o.slack = read_slack(v); }},
+      {"--rate", "RATE", window, "how many events to expect per time, e.g. 50k/s",
+       "With SPAN it sizes the filter of a window of time.", [&](S v) { o.rate = read_rate(v); }},
+      {"--compact", "", window, "the least memory instead of the best speed", "", [&](S) { o.compact = true; }},
       {"--csv", "", in, "records are CSV rows: quoting as in RFC 4180, also newlines inside quotes", "",
        [&](S) { o.csv = true; }, true},
       {"--tsv", "", in, "records are tab-separated, without quoting", "", [&](S) { o.tsv = true; }},
@@ -115,16 +150,19 @@ std::vector<Flag> dedup_flags(DedupOptions& o) {
        "A probability: 1e-6, 0.1%, 1/1000. 0 means exact. A duplicate never passes.",
        [&](S v) { o.error = error_rate(v); }, true},
       {"-n,--events", "COUNT", error, "how many events to expect, e.g. 10M or 1e9",
-       "Sizes the filter. Regular files tell by their size; without either the filter grows as it must.",
+       "Sizes the filter. Regular files tell by their size; without either the filter grows as it must. With a window "
+       "of time: how many within the window.",
        [&](S v) { o.events = read_count(v); }},
       {"-m,--memory", "SIZE", error, "a hard ceiling for the filter, e.g. 512M",
        "Refused before reading when the error cannot be kept for the known number of events. On a pipe of unknown "
-       "length it goes on; a warning comes when the error passes the goal.",
+       "length it goes on; a warning comes when the error passes the goal. With --window the window shrinks instead, "
+       "and a warning says so.",
        [&](S v) { o.memory = memory_limit(v); }, true},
       {"--degrade", "", error, "with --memory: go on with a higher error instead of refusing", "",
        [&](S) { o.degrade = true; }},
-      {"--filter", "NAME", error, "the filter to use (default: growing)", filter_details(),
-       [&](S v) { o.filter = filter_kind(v).name; }, false, filter_names()},
+      {"--filter", "NAME", error,
+       fmt::format("the filter to use (default: {}; with --window {})", kDefaultKind, kDefaultWindowKind),
+       filter_details(), [&](S v) { o.filter = filter_kind(v).name; }, false, filter_names()},
       {"--state", "FILE", state, "go on where the last run with FILE stopped; saved at the end and on Ctrl-C",
        "Output first, state second: after a crash no event is lost, duplicates of the time since the last checkpoint "
        "may pass again.",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/window_options.hpp"
 #include "nodup/stream/pipeline.hpp"
 #include "nodup/stream/records.hpp"
 
@@ -32,6 +33,15 @@ struct DedupOptions {
   std::optional<std::uint64_t> memory;
   bool degrade = false;
   std::optional<std::string> filter;
+
+  std::optional<WindowSpan> window;
+  std::string time;  // where an event's own time stands; empty: by arrival
+  std::optional<std::chrono::nanoseconds> lateness;
+  std::optional<OnLate> late;
+  bool refresh = false;
+  std::optional<double> slack;
+  bool compact = false;
+  std::optional<double> rate;
 
   std::string state;
   std::chrono::nanoseconds checkpoint = std::chrono::seconds(30);

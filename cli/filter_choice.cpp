@@ -20,13 +20,16 @@ constexpr double kDefaultError = 1e-6;
 // would make every key of a long stream be looked up in one stage more.
 constexpr std::uint64_t kFirstKeys = 4'000'000;
 
+// Of a window of time at an unknown rate: less, because tables that were too small go when their keys are forgotten.
+constexpr std::uint64_t kFirstWindowKeys = 150'000;
+
 std::string kind_for(const DedupOptions& options) {
   if (options.error == 0.0) {
     if (options.filter && *options.filter != "exact")
       throw UsageError(fmt::format("--error 0 means --filter exact, not {}", *options.filter));
     return "exact";
   }
-  return options.filter.value_or("growing");
+  return options.filter.value_or(std::string(options.window ? kDefaultWindowKind : kDefaultKind));
 }
 
 std::string rate(double error) { return fmt::format("{:.2g}", error); }
@@ -67,11 +70,99 @@ double noted_error(const SavedFilter& state) {
                   human_bytes(possible.bytes), rate(possible.rates.false_positive)));
 }
 
+// The notes of a state about its window, in the order they are compared; those that do not apply are left out.
+constexpr std::pair<std::string_view, std::string_view> kWindowNotes[] = {{"window", "--window"},
+                                                                          {"time", "--time"},
+                                                                          {"lateness", "--lateness"},
+                                                                          {"refresh", "--refresh"},
+                                                                          {"slack", "--slack"}};
+
+std::map<std::string, std::string> window_notes(const DedupOptions& options) {
+  std::map<std::string, std::string> notes;
+  if (!options.window) return notes;
+  const Window window = asked_window(options);
+  notes["window"] = window_text(*options.window);
+  notes["slack"] = fmt::format("{}", window.slack);
+  if (!options.time.empty()) notes["time"] = options.time;
+  if (window.lateness > 0) notes["lateness"] = duration_text(window.lateness);
+  if (window.refresh) notes["refresh"] = "on";
+  return notes;
+}
+
+// The flags of the window are to be given every time, but for the slack, which is the filter's own.
+void check_resumed_window(const DedupOptions& options, const std::map<std::string, std::string>& saved) {
+  const std::map<std::string, std::string> asked = window_notes(options);
+  for (const auto& [name, flag] : kWindowNotes) {
+    const auto of = [&](const auto& notes) {
+      const auto it = notes.find(std::string(name));
+      return it == notes.end() ? std::string() : it->second;
+    };
+    if (of(saved) == of(asked) || (name == "slack" && !options.slack && options.window)) continue;
+    const auto shown = [&](const std::string& value) {
+      return value.empty()   ? fmt::format("without {}", flag)
+             : value == "on" ? fmt::format("with {}", flag)
+                             : fmt::format("with {} {}", flag, value);
+    };
+    throw Error(fmt::format("the state {} was made {}, this run is {}: give the same flags, or another --state",
+                            options.state, shown(of(saved)), shown(of(asked))));
+  }
+}
+
+// How many keys the window may have to hold, as far as the flags tell.
+std::optional<std::uint64_t> keys_within(const DedupOptions& options) {
+  const WindowSpan& span = *options.window;
+  if (options.rate) return events_in(*options.rate, static_cast<double>(span.ticks) / 1e9, "--window");
+  if (span.by_count) return std::min(span.ticks, options.events.value_or(span.ticks));
+  return options.events;
+}
+
+// Within --memory the error is kept, and the window shrinks if it must: a stream that has no end cannot be refused.
+ChosenFilter choose_window_filter(const DedupOptions& options, const Kind& kind, BatchReader& reader) {
+  const WindowSpan& span = *options.window;
+  const std::optional<std::uint64_t> told = keys_within(options);
+  if (!told && !kind.grows)
+    throw UsageError(
+        fmt::format("--filter {} has a fixed size and the number of events within {} is unknown: add --rate RATE, e.g. "
+                    "1k/s, or --events COUNT",
+                    kind.name, window_text(span)));
+  Goal goal{.keys = told.value_or(kFirstWindowKeys),
+            .error = options.error.value_or(kDefaultError),
+            .bytes = options.memory.value_or(0),
+            .window = asked_window(options),
+            .compact = options.compact};
+  // A guess, so only for kinds that can make it good. A state will see other inputs.
+  if (kind.grows && !options.rate && !options.events && options.state.empty())
+    goal.keys = std::min(goal.keys, reader.estimated_records().value_or(goal.keys));
+  goal.keys = std::max<std::uint64_t>(goal.keys, 1);
+
+  Goal fit = goal;
+  std::vector<std::string> warnings;
+  if (options.memory) fit.keys = std::clamp<std::uint64_t>(most_keys(kind, goal), 1, goal.keys);
+  if (told && fit.keys < goal.keys) {
+    const double share = static_cast<double>(fit.keys) / static_cast<double>(goal.keys);
+    warnings.push_back(
+        fmt::format("{} hold {} keys at this error, the window may have {}: it will then shrink to about {} of {}. "
+                    "More --memory or "
+                    "a larger --error would keep it.",
+                    human_bytes(*options.memory), human_count(fit.keys), human_count(goal.keys),
+                    human_ticks(span, static_cast<Tick>(share * static_cast<double>(span.ticks))), window_text(span)));
+  }
+  // In whole ticks: a window of three records can only be exact.
+  const double slack = kind.plan(fit).slack;
+  if (slack > 1.001 * goal.window.slack && slack * static_cast<double>(span.ticks) > 1.5)
+    warnings.push_back(
+        fmt::format("keys will be remembered up to {:.3g} % longer than the window, not {:.3g} % as asked: {} cannot "
+                    "tell apart more "
+                    "pieces of SPAN and --lateness",
+                    100 * slack, 100 * goal.window.slack, kind.name));
+  return {kind.make(fit), goal, std::move(warnings)};
+}
+
 }  // namespace
 
 ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std::optional<SavedFilter> resumed) {
   if (resumed) {
-    Goal goal{.error = noted_error(*resumed), .bytes = options.memory.value_or(0)};
+    Goal goal{.error = noted_error(*resumed), .bytes = options.memory.value_or(0), .window = asked_window(options)};
     ChosenFilter chosen{std::move(resumed->filter), goal};
     if (options.memory && chosen.filter.bytes() > *options.memory)
       throw Error(fmt::format("the state's filter holds {}, more than --memory {}", human_bytes(chosen.filter.bytes()),
@@ -81,6 +172,7 @@ ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std
   }
 
   const Kind& kind = filter_kind(kind_for(options));
+  if (options.window) return choose_window_filter(options, kind, reader);
   const bool exact = kind.name == "exact";
   Goal goal{.error = options.error.value_or(kDefaultError), .bytes = options.memory.value_or(0)};
   if (exact) goal.error = options.error.value_or(0);
@@ -123,6 +215,7 @@ void check_resumed(const DedupOptions& options, const SavedFilter& state) {
         fmt::format("the state {} was made for records of the form `{}`, this run reads `{}`: give the same --csv, "
                     "--tsv, --delimiter and --null, or another --state",
                     options.state, records == state.notes.end() ? "unknown" : records->second, records_note(options)));
+  check_resumed_window(options, state.notes);
   const double error = noted_error(state);
   if (options.error && *options.error != error)
     differs("the error", fmt::format("{:g}", error), fmt::format("{:g}", *options.error), "--error");
@@ -134,14 +227,20 @@ void check_resumed(const DedupOptions& options, const SavedFilter& state) {
 
 std::map<std::string, std::string> state_notes(const DedupOptions& options, const ChosenFilter& chosen,
                                                const std::map<std::string, std::string>& before, const Counts& counts) {
-  return {{"key", options.key},
-          {"records", records_note(options)},
-          {"error", fmt::format("{}", chosen.goal.error)},  // the shortest text that reads as the same number
-          {"version", NODUP_VERSION},
-          {"events", std::to_string(number(before, "events") + counts.events)},
-          {"distinct", std::to_string(number(before, "distinct") + counts.distinct)},
-          {"duplicates", std::to_string(number(before, "duplicates") + counts.duplicates)},
-          {"bad_records", std::to_string(number(before, "bad_records") + counts.bad_records)}};
+  std::map<std::string, std::string> notes = window_notes(options);
+  // The slack may have been left to the state.
+  if (const auto it = before.find("slack"); it != before.end()) notes["slack"] = it->second;
+  notes.merge(std::map<std::string, std::string>{
+      {"key", options.key},
+      {"records", records_note(options)},
+      {"error", fmt::format("{}", chosen.goal.error)},  // the shortest text that reads as the same number
+      {"version", NODUP_VERSION},
+      {"events", std::to_string(number(before, "events") + counts.events)},
+      {"distinct", std::to_string(number(before, "distinct") + counts.distinct)},
+      {"duplicates", std::to_string(number(before, "duplicates") + counts.duplicates)},
+      {"bad_records", std::to_string(number(before, "bad_records") + counts.bad_records)}});
+  if (options.window) notes["late"] = std::to_string(number(before, "late") + counts.late);
+  return notes;
 }
 
 }  // namespace nodup::cli

@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/dedup_options.hpp"
 #include "nodup/filters/format.hpp"
@@ -14,9 +16,13 @@
 
 namespace nodup::cli {
 
+inline constexpr std::string_view kDefaultKind = "growing";
+inline constexpr std::string_view kDefaultWindowKind = "aged_table";
+
 struct ChosenFilter {
   AnyFilter filter;
-  Goal goal;  // what it was chosen for
+  Goal goal;                               // what it was chosen for
+  std::vector<std::string> warnings = {};  // what will be less than asked for, as far as that is known before reading
 };
 
 // Throws Error when the memory cannot hold the goal and --degrade was not given.

@@ -19,9 +19,43 @@ std::uint64_t per_second(std::uint64_t count, double seconds) {
   return seconds <= 0 ? 0 : static_cast<std::uint64_t>(static_cast<double>(count) / seconds);
 }
 
+template <class Row>
+void window_rows(const Report& r, Row&& row) {
+  const WindowReport& w = *r.window;
+  if (w.shrunk)
+    row("window",
+        fmt::format("{} held, {} asked; {} at its shortest, for want of memory", human_ticks(w.asked, w.effective),
+                    window_text(w.asked), human_ticks(w.asked, *w.shrunk)));
+  else
+    row("window", window_text(w.asked));
+  if (w.dropped_in_slack > 0)
+    row("", fmt::format("{} duplicates may be older than the window, within its slack", w.dropped_in_slack));
+  if (r.counts.late > 0) row("", fmt::format("{} new events came later than --lateness", r.counts.late));
+}
+
 }  // namespace
 
-Report make_report(const Counts& counts, const AnyFilter& filter) {
+WindowReport make_window_report(const WindowSpan& asked, const AnyFilter& filter, Tick narrowest) {
+  const WindowReading reading = filter.window();
+  WindowReport window{.asked = asked,
+                      .effective = reading.effective,
+                      .keys = filter.keys(),
+                      .dropped_in_slack = reading.dropped_in_slack};
+  if (const Tick shortest = std::min(narrowest, reading.effective); shortest < asked.ticks) window.shrunk = shortest;
+  return window;
+}
+
+std::string window_members(const WindowReport& w) {
+  const bool count = w.asked.by_count;
+  const auto seconds = [](Tick ticks) { return fmt::format("{:.9g}", static_cast<double>(ticks) / 1e9); };
+  const auto ticks = [&](Tick value) { return count ? std::to_string(value) : seconds(value); };
+  return fmt::format(
+      "\"asked\":{},\"effective_events\":{},\"effective_seconds\":{},\"shrunk_to\":{},\"dropped_in_slack\":{}",
+      count ? window_text(w.asked) : json_string(window_text(w.asked)), count ? w.effective : w.keys,
+      count ? "null" : seconds(w.effective), w.shrunk ? ticks(*w.shrunk) : "null", w.dropped_in_slack);
+}
+
+Report make_report(const Counts& counts, const AnyFilter& filter, const std::optional<WindowSpan>& window) {
   Report report;
   report.counts = counts;
   report.filter = filter.kind();
@@ -29,6 +63,7 @@ Report make_report(const Counts& counts, const AnyFilter& filter) {
   report.filter_keys = filter.keys();
   report.memory_bytes = filter.bytes();
   report.error = filter.rates().false_positive;
+  if (window) report.window = make_window_report(*window, filter, counts.narrowest);
   return report;
 }
 
@@ -48,6 +83,7 @@ std::string text_report(const Report& r) {
   row("time", human_seconds(r.seconds));
   row("filter", fmt::format("{}, {} keys, {}", r.filter, r.filter_keys, human_bytes(r.memory_bytes)));
   for (const auto& [name, value] : r.parameters) row("", fmt::format("{}: {}", name, value));
+  if (r.window) window_rows(r, row);
   row("error", fmt::format("{:.3g} reached, {:g} asked (chance that a new event is dropped)", r.error, r.error_goal));
   row("expected lost", fmt::format("{:.3g} of the distinct events", c.expected_lost));
   return text;
@@ -75,18 +111,27 @@ std::string json_report(const Report& r) {
       "{{\"events\":{},\"distinct\":{},\"duplicates\":{},\"bad_records\":{},\"bytes\":{},\"seconds\":{:.6f},"
       "\"events_per_second\":{},\"bytes_per_second\":{},\"key\":{},\"threads\":{},\"filter\":{},"
       "\"parameters\":{{{}}},\"filter_keys\":{},\"memory_bytes\":{},\"error_goal\":{:g},\"error\":{:.6g},"
-      "\"expected_lost\":{:.6g},\"interrupted\":{}}}\n",
+      "\"expected_lost\":{:.6g},\"interrupted\":{},\"window\":{}}}\n",
       c.events, c.distinct, c.duplicates, c.bad_records, c.bytes, r.seconds, per_second(c.events, r.seconds),
       per_second(c.bytes, r.seconds), json_string(r.key), r.threads, json_string(r.filter), parameters, r.filter_keys,
-      r.memory_bytes, r.error_goal, r.error, c.expected_lost, r.interrupted);
+      r.memory_bytes, r.error_goal, r.error, c.expected_lost, r.interrupted,
+      r.window ? fmt::format("{{{},\"late\":{}}}", window_members(*r.window), c.late) : "null");
 }
 
-std::string progress_line(const Counts& c, std::uint64_t memory_bytes, double seconds, std::optional<double> done) {
-  std::string line = fmt::format("{} events  {}/s  {}/s  {:.1f} % duplicates  filter {}", human_count(c.events),
-                                 human_count(per_second(c.events, seconds)), human_bytes(per_second(c.bytes, seconds)),
-                                 share(c.duplicates, c.events), human_bytes(memory_bytes));
+std::string progress_line(const Report& r, std::optional<double> done) {
+  const Counts& c = r.counts;
+  std::string line =
+      fmt::format("{} events  {}/s  {}/s  {:.1f} % duplicates  filter {}", human_count(c.events),
+                  human_count(per_second(c.events, r.seconds)), human_bytes(per_second(c.bytes, r.seconds)),
+                  share(c.duplicates, c.events), human_bytes(r.memory_bytes));
+  if (r.window)
+    line += r.window->effective < r.window->asked.ticks
+                ? fmt::format("  window {} of {}", human_ticks(r.window->asked, r.window->effective),
+                              window_text(r.window->asked))
+                : fmt::format("  window {}", window_text(r.window->asked));
   if (done && *done > 0)
-    line += fmt::format("  {:.0f} %  {} left", 100 * *done, human_seconds(seconds / *done * std::max(0.0, 1 - *done)));
+    line +=
+        fmt::format("  {:.0f} %  {} left", 100 * *done, human_seconds(r.seconds / *done * std::max(0.0, 1 - *done)));
   return line;
 }
 

@@ -33,6 +33,9 @@ constexpr Example kExamples[] = {
      "two JSON fields are the key"},
     {"nodup --csv --header --key col:email,phone customers.csv -o unique.csv", "columns by name"},
     {"tail -F app.log | nodup --state seen.nodup", "goes on where the last run stopped"},
+    {"tail -F app.log | nodup --window 24h", "duplicates of the last 24 hours"},
+    {"nodup --window 1h --time json:ts --key json:id in.ndjson", "of an hour, by the events' own times"},
+    {"nodup --window 10M access.log", "of the last ten million records"},
     {"nodup --error 0 ids.txt", "exact: no event is lost, at 20 bytes and more per distinct key"},
 };
 
@@ -62,12 +65,19 @@ class Dedup final : public Command {
   int run() override;
 
  private:
+  TimeBase time_base() const {
+    if (!options_.window) return TimeBase::none;
+    if (options_.window->by_count) return TimeBase::records;
+    return options_.time.empty() ? TimeBase::arrival : TimeBase::event;
+  }
   void load_state();
   void open_sinks();
   void on_tick();
   void save_state(const Counts& counts);
   void show(const Counts& counts, bool interrupted);
+  Report report(const Counts& counts);
   void warn_if_past_goal();
+  void warn_if_shrunk(const Counts& counts);
   void finish_outputs();
 
   // Prints a line without leaving a piece of the progress line before it.
@@ -97,6 +107,7 @@ class Dedup final : public Command {
   bool show_progress_ = false;
   bool progress_shown_ = false;
   bool warned_ = false;
+  bool warned_of_window_ = false;
   bool stats_wanted_ = false;          // by SIGUSR1; the monitor's own
   std::atomic<bool> running_ = false;  // the pipeline is there to be asked
 };
@@ -152,21 +163,36 @@ void Dedup::save_state(const Counts& counts) {
   events_saved_ = counts.events;
 }
 
-void Dedup::show(const Counts& counts, bool interrupted) {
-  if (options_.quiet || options_.stats == DedupOptions::Stats::none) return;
-  Report report = make_report(counts, chosen_->filter);
+void Dedup::warn_if_shrunk(const Counts& counts) {
+  if (warned_of_window_ || !options_.window || counts.narrowest >= options_.window->ticks) return;
+  warned_of_window_ = true;
+  note(fmt::format(
+      "warning: the window has shrunk to {} of {} ({} keys in {}): older events are taken for new. More --memory, or a "
+      "larger --rate or --events, would have prevented it.",
+      human_ticks(*options_.window, counts.narrowest), window_text(*options_.window),
+      human_count(chosen_->filter.keys()), human_bytes(chosen_->filter.bytes())));
+}
+
+Report Dedup::report(const Counts& counts) {
+  Report report = make_report(counts, chosen_->filter, options_.window);
   report.seconds = seconds_since(begin_);
   report.key = options_.key;
   report.threads = options_.threads;
   report.error_goal = chosen_->goal.error;
-  report.interrupted = interrupted;
-  std::string text = options_.stats == DedupOptions::Stats::json ? json_report(report) : text_report(report);
+  return report;
+}
+
+void Dedup::show(const Counts& counts, bool interrupted) {
+  if (options_.quiet || options_.stats == DedupOptions::Stats::none) return;
+  Report shown = report(counts);
+  shown.interrupted = interrupted;
+  std::string text = options_.stats == DedupOptions::Stats::json ? json_report(shown) : text_report(shown);
   text.pop_back();
   say(text);
 }
 
 void Dedup::on_tick() {
-  pipeline_->soon_between_batches([&](const Counts& counts, AnyFilter& filter) {
+  pipeline_->soon_between_batches([&](const Counts& counts, AnyFilter&) {
     if (stats_wanted_) show(counts, false);
     stats_wanted_ = false;
     if (state_file_ && counts.events > events_saved_ && !pipeline_->remembers_unwritten() &&
@@ -180,11 +206,12 @@ void Dedup::on_tick() {
       }
     }
     warn_if_past_goal();
+    warn_if_shrunk(counts);
     if (!show_progress_ || counts.events == 0) return;
     std::optional<double> done;
     if (const auto total = reader_->bytes_total(); total && *total > 0)
       done = static_cast<double>(reader_->bytes_taken()) / static_cast<double>(*total);
-    fmt::print(stderr, "\r\x1b[K{}", progress_line(counts, filter.bytes(), seconds_since(begin_), done));
+    fmt::print(stderr, "\r\x1b[K{}", progress_line(report(counts), done));
     progress_shown_ = true;
   });
 }
@@ -202,6 +229,7 @@ int Dedup::run() {
   format_ = record_format(options_);
   if (options_.count && !(options_.output.empty() && options_.dropped.empty()))
     throw UsageError("--count writes no records: leave --output and --dropped out");
+  check_window(options_);
   if (std::ranges::count(options_.paths, "-") > 1) throw UsageError("standard input (-) can be read only once");
   refuse_same_files(options_);
   Monitor monitor;  // before any thread, before any file is made
@@ -219,13 +247,19 @@ int Dedup::run() {
                        if (running_) on_tick();
                      }},
                 std::chrono::milliseconds(250));
-  const KeyContext context{.format = format_, .header = reader_->header()};
+  const KeyContext context{.format = format_, .header = reader_->header(), .time = options_.time};
   try {
     (void)make_key(options_.key, context);  // a wrong key is known before anything is written
   } catch (const Error& error) {
     throw UsageError(error.what());
   }
   chosen_.emplace(choose_filter(options_, *reader_, std::move(resumed_)));
+  for (const std::string& warning : chosen_->warnings) note("warning: " + warning);
+  if (time_base() == TimeBase::arrival && reader_->bytes_total())
+    note(
+        fmt::format("warning: --window {} goes by the time of arrival, and a file arrives all at once; --time KEY goes "
+                    "by the events' own times",
+                    window_text(*options_.window)));
   open_sinks();
 
   const Hasher hasher(seed_);
@@ -233,6 +267,8 @@ int Dedup::run() {
                     Pipeline::Options{.threads = options_.threads,
                                       .on_bad = options_.on_bad,
                                       .invert = options_.invert,
+                                      .clock = {.base = time_base(), .lateness = chosen_->goal.window.lateness},
+                                      .on_late = options_.late.value_or(OnLate::pass),
                                       .passed = passed_.get(),
                                       .dropped = dropped_.get(),
                                       .separator = format_.separator,
@@ -278,6 +314,7 @@ int Dedup::run() {
     fmt::print("{}\n", (options_.invert ? counts.duplicates : counts.distinct) + bad);
   }
   warn_if_past_goal();
+  warn_if_shrunk(counts);
   show(counts, monitor.stop_signal() != 0);
   if (monitor.stop_signal() != 0) {
     state_file_.reset();  // gives the lock back

@@ -4,8 +4,10 @@
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/report.hpp"
+#include "cli/window_options.hpp"
 #include "nodup/filters/format.hpp"
 #include "nodup/filters/registry.hpp"
+#include "nodup/text/time.hpp"
 #include "nodup/text/units.hpp"
 
 namespace nodup::cli {
@@ -43,9 +45,18 @@ class Info final : public Command {
   bool json_ = false;
 };
 
+// What its filter remembers, if it is a window; the state's note tells whether ticks are records or nanoseconds.
+std::optional<WindowSpan> window_of(const SavedFilter& saved) {
+  const auto it = saved.notes.find("window");
+  if (it == saved.notes.end() || !filter_kind(saved.filter.kind()).ages) return std::nullopt;
+  return read_window(it->second);
+}
+
 void Info::print(const std::string& path, const SavedFilter& saved) const {
   const AnyFilter& f = saved.filter;
   const double error = f.rates().false_positive;
+  const std::optional<WindowSpan> window = window_of(saved);
+  const Tick now = f.window().now;
   if (json_) {
     std::string parameters, notes;
     for (const auto& [name, value] : f.facts())
@@ -54,8 +65,11 @@ void Info::print(const std::string& path, const SavedFilter& saved) const {
       notes += fmt::format("{}{}:{}", notes.empty() ? "" : ",", json_string(name), json_string(value));
     fmt::print(
         "{{\"file\":{},\"filter\":{},\"keys\":{},\"memory_bytes\":{},\"error\":{:.6g},\"seed\":{},"
-        "\"parameters\":{{{}}},\"notes\":{{{}}}}}\n",
-        json_string(path), json_string(f.kind()), f.keys(), f.bytes(), error, saved.seed, parameters, notes);
+        "\"parameters\":{{{}}},\"notes\":{{{}}},\"window\":{}}}\n",
+        json_string(path), json_string(f.kind()), f.keys(), f.bytes(), error, saved.seed, parameters, notes,
+        window ? fmt::format("{{{},\"clock\":{}}}", window_members(make_window_report(*window, f)),
+                             window->by_count ? std::to_string(now) : json_string(human_time(now)))
+               : "null");
     return;
   }
   const auto row = [](std::string_view name, const std::string& value) { fmt::print("{:<14}{}\n", name, value); };
@@ -65,6 +79,12 @@ void Info::print(const std::string& path, const SavedFilter& saved) const {
   row("keys", std::to_string(f.keys()));
   row("memory", human_bytes(f.bytes()));
   row("error now", fmt::format("{:.3g}", error));
+  if (window) {
+    row("window", window_text(*window));
+    if (const Tick held = f.window().effective; held < window->ticks)
+      row("", human_ticks(*window, held) + " held, for want of memory");
+    row("clock", window->by_count ? fmt::format("record {}", now) : human_time(now));
+  }
   row("seed", std::to_string(saved.seed));
   for (const auto& [name, value] : f.facts()) row("", fmt::format("{}: {}", name, value));
   for (const auto& [name, value] : saved.notes) row("note", fmt::format("{}: {}", name, value));

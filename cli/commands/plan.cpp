@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/report.hpp"
+#include "cli/window_options.hpp"
 #include "nodup/text/units.hpp"
 
 namespace nodup::cli {
@@ -19,15 +20,19 @@ constexpr Example kExamples[] = {
     {"nodup plan --events 1e9 --error 1e-6", "what a billion events cost"},
     {"nodup plan --rate 50k/s --time 24h --error 0.01%", "a day of a stream"},
     {"nodup plan --events 1e9 --memory 1G", "how wrong a gigabyte would be"},
+    {"nodup plan --window 24h --rate 50k/s --error 1e-4", "a sliding window of a day"},
+    {"nodup plan --window 10M", "of ten million records"},
 };
 
 constexpr CommandText kText = {
     .name = "plan",
-    .usage = "plan (--events COUNT | --rate RATE --time TIME) [--error RATE] [--memory SIZE] [--json]",
+    .usage = "plan (--events COUNT | --rate RATE --time TIME | --window SPAN) [FLAGS]",
     .summary = "what a filter will cost before you run it",
     .about =
         "Ranks the filters for a goal, the best first, with memory, error and cache lines touched per event. The "
-        "error is the chance that a new event is dropped once all events are in; all events are taken as distinct.",
+        "error is the chance that a new event is dropped once all events are in; all events are taken as distinct. "
+        "With --window: the filters that hold a sliding window, for the events within it, and their slack: by how much "
+        "longer than the window a key may be remembered.",
     .examples = kExamples,
 };
 
@@ -41,6 +46,14 @@ class PlanCommand final : public Command {
         {"--rate", "RATE", "Goal", "or: how many per time, e.g. 50k/s", "", [&](S v) { rate_ = read_rate(v); }, true},
         {"--time", "TIME", "Goal", "and for how long, e.g. 24h", "",
          [&](S v) { time_ = std::chrono::duration<double>(read_duration(v)).count(); }, true},
+        {"-w,--window", "SPAN", "Goal", "a sliding window: a time (24h; with --rate or --events) or records (10M)", "",
+         [&](S v) { window_ = read_window(v); }, true},
+        {"--slack", "SHARE", "Goal", "keys may be remembered longer than SPAN by this share of it (default 8%)", "",
+         [&](S v) { slack_ = read_slack(v); }},
+        {"--lateness", "TIME", "Goal", "of a window of time: events may be this much out of order (default 0)", "",
+         [&](S v) { lateness_ = read_duration(v); }},
+        {"--compact", "", "Goal", "with --window: the least memory instead of the best speed", "",
+         [&](S) { compact_ = true; }},
         {"-e,--error", "RATE", "Goal", "chance that a new event is dropped (default 1e-6)", "",
          [&](S v) {
            error_ = read_probability(v);
@@ -53,8 +66,14 @@ class PlanCommand final : public Command {
   int run() override;
 
  private:
+  Goal goal() const;
+
   std::optional<std::uint64_t> events_;
   std::optional<double> rate_, time_;
+  std::optional<WindowSpan> window_;
+  std::optional<double> slack_;
+  std::optional<std::chrono::nanoseconds> lateness_;
+  bool compact_ = false;
   double error_ = 1e-6;
   std::uint64_t memory_ = 0;
   bool json_ = false;
@@ -66,14 +85,34 @@ std::string facts_text(const Facts& facts) {
   return text;
 }
 
-int PlanCommand::run() {
-  if (rate_ && time_ && !events_) {
-    const double events = *rate_ * *time_;
-    if (events > 1e18) throw UsageError("--rate times --time is more than 1e18 events");
-    events_ = static_cast<std::uint64_t>(events);
+Goal PlanCommand::goal() const {
+  Goal goal{.error = error_, .bytes = memory_, .compact = compact_};
+  if (!window_) {
+    if (slack_ || lateness_ || compact_)
+      throw UsageError("--slack, --lateness and --compact are about a window: add --window SPAN, e.g. --window 1h");
+    if (!events_ && !(rate_ && time_)) throw UsageError("how many events? Give --events COUNT, or --rate and --time");
+    goal.keys = events_ ? *events_ : events_in(*rate_, *time_, "--time");
+    return goal;
   }
-  if (!events_) throw UsageError("how many events? Give --events COUNT, or --rate and --time");
-  Goal goal{.keys = *events_, .error = error_, .bytes = memory_};
+  if (time_) throw UsageError("--time says how long an endless filter runs, --window how long one remembers: give one");
+  if (error_ == 0) throw UsageError("window filters are not exact: give an --error above 0, e.g. 1e-15");
+  if (window_->by_count && (rate_ || lateness_))
+    throw UsageError(fmt::format("--window {} counts records: leave --rate and --lateness out", window_->ticks));
+  if (window_->by_count)
+    goal.keys = std::min(window_->ticks, events_.value_or(window_->ticks));
+  else if (!events_ && !rate_)
+    throw UsageError(fmt::format("how many events come within {}? Give --rate RATE, e.g. 50k/s, or --events COUNT",
+                                 window_text(*window_)));
+  else
+    goal.keys = events_ ? *events_ : events_in(*rate_, static_cast<double>(window_->ticks) / 1e9, "--window");
+  goal.window.span = window_->ticks;
+  goal.window.slack = slack_.value_or(goal.window.slack);
+  goal.window.lateness = static_cast<Tick>(lateness_.value_or(std::chrono::nanoseconds(0)).count());
+  return goal;
+}
+
+int PlanCommand::run() {
+  Goal goal = this->goal();
   std::vector<Plan> plans;
   if (error_ == 0) {
     goal.error = 1e-6;
@@ -89,21 +128,29 @@ int PlanCommand::run() {
     for (const Plan& plan : plans)
       out += fmt::format(
           "{}{{\"filter\":{},\"events\":{},\"memory_bytes\":{},\"error\":{:.6g},\"bits_per_event\":{:.4g},"
-          "\"cache_lines_per_event\":{:.4g},\"reaches_goal\":{},\"parameters\":{}}}",
+          "\"cache_lines_per_event\":{:.4g},\"reaches_goal\":{},\"window\":{},\"slack\":{},\"parameters\":{}}}",
           out.empty() ? "[" : ",\n ", json_string(plan.kind), plan.keys, plan.bytes, plan.rates.false_positive,
           8.0 * static_cast<double>(plan.bytes) / static_cast<double>(plan.keys), plan.lines_per_event, reaches(plan),
-          json_string(facts_text(plan.facts)));
+          !window_            ? "null"
+          : window_->by_count ? window_text(*window_)
+                              : json_string(window_text(*window_)),
+          window_ ? fmt::format("{:.4g}", plan.slack) : "null", json_string(facts_text(plan.facts)));
     fmt::print("{}]\n", out);
     return kOk;
   }
-  fmt::print("{} distinct events, error {:g}{}\n\n", human_count(goal.keys), error_,
+  const auto slack = [&](const std::string& text) { return window_ ? fmt::format("{:>9}", text) : ""; };
+  // The names of window filters are longer.
+  const int width = window_ ? 25 : 14;
+  fmt::print("{} distinct events{}, error {:g}{}\n\n", human_count(goal.keys),
+             window_ ? fmt::format(" within {}", human_ticks(*window_, window_->ticks)) : "", error_,
              memory_ == 0 ? "" : fmt::format(", at most {}", human_bytes(memory_)));
-  fmt::print("{:<14}{:>12}{:>13}{:>12}{:>13}   {}\n", "filter", "memory", "bits/event", "error", "lines/event",
-             "parameters");
+  fmt::print("{:<{}}{:>12}{:>13}{:>12}{:>13}{}   {}\n", "filter", width, "memory", "bits/event", "error", "lines/event",
+             slack("slack"), "parameters");
   for (const Plan& plan : plans)
-    fmt::print("{:<14}{:>12}{:>13.1f}{:>12.2g}{:>13.1f}   {}{}\n", plan.kind, human_bytes(plan.bytes),
+    fmt::print("{:<{}}{:>12}{:>13.1f}{:>12.2g}{:>13.1f}{}   {}{}\n", plan.kind, width, human_bytes(plan.bytes),
                8.0 * static_cast<double>(plan.bytes) / static_cast<double>(plan.keys), plan.rates.false_positive,
-               plan.lines_per_event, reaches(plan) ? "" : "MISSES THE GOAL  ", facts_text(plan.facts));
+               plan.lines_per_event, slack(fmt::format("{:.1f} %", 100 * plan.slack)),
+               reaches(plan) ? "" : "MISSES THE GOAL  ", facts_text(plan.facts));
   return kOk;
 }
 

@@ -2,7 +2,7 @@
 //
 // The accesses of Tables 2 and 3, counted. The library's filters do not count them, and have neither blocks of 64 bits
 // nor four bits per block, so the paper's filter is written down here once more, as plainly as possible.
-#include <span>
+#include <algorithm>
 #include <vector>
 
 #include "experiments/p3/p3.hpp"
@@ -132,7 +132,7 @@ void accesses(const Experiment& lab) {
     const Sizes s = Sizes::of(shape, 1000);
     const auto fill = age_fill(s.k, s.l);
     const AgeWalk walk = age_walk(s.k, fill);
-    const Readings r = read({s.k, s.l, s.g, 1, 1, s.m}, 20, lab.samples(50 / walk.found));
+    const Readings r = read({s.k, s.l, s.g, 1, 1, s.m}, 20, lab.samples(std::max(5000.0, 50 / walk.found)));
     t.row(shape.name(), r.window(), age_window_accesses(s.k, fill), r.found(), walk.accesses_found, r.missed(),
           walk.accesses_missed);
   }

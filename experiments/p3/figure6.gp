@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Figure 6: false positive rate while 10^4 distinct keys go into an empty filter for a window of 1000. It rises until
 # k + l generations have passed, then stays below the rate just before a shift. The zigzag of (4,3) is the filling of the
-# newest generation; with more slices it flattens. The lowest line rests on about 120 hits per point.
+# newest generation; with more slices it flattens. The lowest line rests on about 60 hits per point.
 set xlabel "insertions"
 set ylabel "false positive rate"
 set logscale y

@@ -97,9 +97,10 @@ void figure6(const Experiment& lab) {
   for (const Shape& shape : {Shape{4, 3}, {7, 5}, {10, 7}, {14, 11}, {17, 13}}) {
     const Sizes s = Sizes::of(shape, kWindow);
     const double aimed = before_shift(s);
-    // Fewer points and fewer hits where these take long.
-    const bool rare = aimed < 3e-5;
-    const std::uint64_t probes = lab.samples((rare ? 30 : 200) / aimed), step = kWindow / (rare ? 3 : 12);
+    // Where hits are rare they take long: fewer points, of fewer hits.
+    const bool rare = aimed < 3e-4, rarest = aimed < 3e-5;
+    const std::uint64_t probes = lab.samples((rarest ? 15 : rare ? 30 : 100) / aimed);
+    const std::uint64_t step = kWindow / (rarest ? 3 : rare ? 6 : 12);
     constexpr std::uint64_t kFilters = 4;
     Keys keys;
     std::vector<Simulated> filters;
@@ -113,6 +114,31 @@ void figure6(const Experiment& lab) {
       t.row(s.k, s.l, added, rate);
     }
   }
+}
+
+// Slices so large that nothing is found by chance.
+void guarantee(const Experiment& lab) {
+  Table t(lab, "guarantee",
+          "Section 5.2: how many of the last insertions are there for sure\n"
+          "(4,3), 100 keys per generation, slices of 2^20 bits, looked at after every one of 3000 insertions, from the "
+          "first on. The paper says l g to (l+1) g; the shift comes at the first insertion of a generation, so it is l "
+          "g + 1.",
+          {"after insertions", "fewest", "most"});
+  const Sizes s{4, 3, 100, std::uint64_t{1} << 20};
+  Simulated filter(s);
+  std::vector<Digest> added;
+  std::uint64_t fewest = UINT64_MAX, most = 0;
+  Keys keys;
+  while (added.size() < 3000) {
+    added.push_back(keys.next());
+    filter.add(added.back());
+    std::uint64_t there = 0;
+    while (there < added.size() && filter.contains(added[added.size() - 1 - there])) ++there;
+    most = std::max(most, there);
+    // At the beginning all of them are there.
+    if (added.size() > s.l * s.g || there < added.size()) fewest = std::min(fewest, there);
+  }
+  t.row(added.size(), fewest, most);
 }
 
 // Figure 6 seen closely: where in a generation the rate is how high.
@@ -155,7 +181,7 @@ class Draws {
 // Just before a shift, in steady state, when this share of the events of a window are duplicates.
 double rate_with(double duplicates, const Shape& shape, const Experiment& lab) {
   const Sizes s = Sizes::of(shape, kWindow);
-  const std::uint64_t filters = 40, probes = lab.samples(std::max(20'000.0, 50 / before_shift(s)));
+  const std::uint64_t filters = 40, probes = lab.samples(std::max(20'000.0, 25 / before_shift(s)));
   Keys keys;
   Draws draws(duplicates, kWindow);
   double rate = 0;
@@ -204,6 +230,7 @@ void figures(const Experiment& lab) {
   figure4(lab);
   figure6(lab);
   zigzag(lab);
+  guarantee(lab);
   figures7and8(lab);
 }
 

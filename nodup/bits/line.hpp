@@ -84,4 +84,15 @@ struct PortableLine16 {
   }
 };
 
+// The chance that a key never inserted finds its bits set in this line, of lanes of 64 or 32 bits.
+inline double line_match(const std::uint64_t* line, unsigned lane_bits) {
+  double all = 1;
+  for (unsigned lane = 0; lane < 512 / lane_bits; ++lane) {
+    const std::uint64_t word = line[lane * lane_bits / 64];
+    const std::uint64_t bits = lane_bits == 64 ? word : static_cast<std::uint32_t>(word >> (lane % 2 * 32));
+    all *= static_cast<double>(std::popcount(bits)) / lane_bits;
+  }
+  return all;
+}
+
 }  // namespace nodup

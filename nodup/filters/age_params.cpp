@@ -220,11 +220,11 @@ AgeStretch age_stretch(const Generations& generations, std::uint64_t quota, Tick
   const bool refresh = generations.window().refresh;
   if (refresh) stretch.again = 0;
   if (generations.must_open(t)) return stretch;
-  // A late event whose generation is full goes into the next younger one: it is remembered longer, and no error rises.
   stretch.own = generations.age_of(t);
+  if (refresh) stretch.again = stretch.own + 1;
+  // A late event whose generation is full goes into the next younger one: it is remembered longer, and no error rises.
   while (stretch.own > 0 && generations[stretch.own].keys >= quota) --stretch.own;
   stretch.room = quota - std::min(quota, generations[stretch.own].keys);
-  if (refresh) stretch.again = stretch.own + 1;
   return stretch;
 }
 

@@ -30,7 +30,7 @@ struct AgeParams {
   // Beyond, a filter would be looking for ever smaller slack in ever more slices.
   static constexpr std::uint64_t kMostGenerations = 256;
 
-  Window window;
+  Window window = {};
   std::uint64_t probes = 1;       // slices a key is put into (k)
   std::uint64_t generations = 2;  // that are told apart, the open one included (l + 1)
   std::uint64_t bits = 1;         // of a key in each slice

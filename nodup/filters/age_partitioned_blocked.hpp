@@ -41,6 +41,8 @@ struct AgeLines {
   static void prefetch(const AgeRing& ring, std::uint64_t reach, Digest d) noexcept {
     prefetch_age(LineSlices<PortableLine8>(ring), ring, reach, d);
   }
+  // The fill of a slice by a look at 64 KiB of it.
+  static double measured_fill(const AgeRing& ring, std::uint64_t place);
 };
 
 using AgePartitionedBlocked = AgePartitionedOf<AgeLines>;

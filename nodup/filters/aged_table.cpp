@@ -4,123 +4,27 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "nodup/filters/fit.hpp"
 #include "nodup/filters/format.hpp"
 #include "nodup/theory/fingerprint.hpp"
-#include "nodup/theory/growing.hpp"
 
 namespace nodup {
 
 namespace {
 
-constexpr double kFastLoad = 0.82;
-constexpr double kCompactLoad = 0.95;
-constexpr double kMostLoad = 0.97;  // a table takes this much before it is full: the search for room stays short
-
-constexpr unsigned kLeastSlotBits = 12;
-constexpr std::uint64_t kSpareBuckets = 8;  // small tables fill less evenly
-constexpr std::uint64_t kMostBuckets = std::uint64_t{1} << 58;
-constexpr std::uint64_t kMostTables = 32;
-
-// Cleared at once when the clock is moved without events, or when a tag is wanted and none is unused: 50 microseconds.
+// Buckets cleared at once when the clock is moved without events: 50 microseconds; and when a tag is wanted and none is
+// unused, which takes a table made for far more keys than come: a millisecond or two.
 constexpr std::uint64_t kPiece = 1 << 16;
+constexpr std::uint64_t kLargePiece = 1 << 20;
 
 // Clearing goes on every so many events, several buckets at a time.
 constexpr std::uint64_t kEventsPerClearing = 32;
 
 constexpr TagSet set_of(std::uint64_t tag) { return TagSet{1} << tag; }
 
-std::uint64_t live_generations(unsigned tag_bits) { return (1u << tag_bits) - 2; }
-
-// Keys held at the worst moment, just before the oldest generation is over.
-double most_held(const Window& window, unsigned tag_bits, double keys) {
-  const auto live = static_cast<double>(live_generations(tag_bits));
-  return window.endless() ? keys : keys * live / (live - 1);
-}
-
-// 58 and 60 bits fit as well where they always begin at an even bit, or at half a byte.
-unsigned possible_fingerprint(unsigned bits, unsigned tag_bits) {
-  const unsigned least = kLeastSlotBits - tag_bits;
-  if (bits <= SlotTable<true>::kWidestFingerprint) return std::max(bits, least);
-  return tag_bits == 4 ? 60 : 58;
-}
-
-std::uint64_t buckets_for(double held, double load) {
-  return static_cast<std::uint64_t>(std::min(std::ceil(held / (4 * load)), static_cast<double>(kMostBuckets))) +
-         kSpareBuckets;
-}
-
 }  // namespace
-
-AgedTable::Params AgedTable::fit(const Goal& goal) {
-  check_goal(goal);
-  Params p;
-  p.keys = std::max<std::uint64_t>(goal.keys, 1);
-  p.error = goal.error;
-  p.max_bytes = goal.bytes;
-  p.window = goal.window;
-  p.load = goal.compact ? kCompactLoad : kFastLoad;
-  const std::uint64_t needed = Generations::needed(goal.window, live_generations(6));
-  for (p.tag_bits = 4; p.tag_bits < 6 && live_generations(p.tag_bits) < needed;) ++p.tag_bits;
-  // A little of the error is left to further tables.
-  p.fingerprint_bits = possible_fingerprint(theory::fingerprint_bits(kMostLoad, 0.98 * goal.error), p.tag_bits);
-  const double held = most_held(p.window, p.tag_bits, static_cast<double>(p.keys));
-  p.buckets = buckets_for(held, p.load);
-  if (goal.bytes == 0 || bytes(p) <= goal.bytes) return p;
-  // Within the limit: a fuller table, then a higher error, at last fewer keys.
-  p.load = kCompactLoad;
-  p.buckets = buckets_for(held, p.load);
-  while (bytes(p) > goal.bytes && p.fingerprint_bits + p.tag_bits > kLeastSlotBits)
-    p.fingerprint_bits = std::min(p.fingerprint_bits - 1, Slots::kWidestFingerprint);
-  if (bytes(p) > goal.bytes) {
-    const std::uint64_t payload = std::max<std::uint64_t>(goal.bytes / 64 * 64, 64) - 8;
-    p.buckets = std::max<std::uint64_t>(payload * 8 / shape(p, 1).bucket_bits(), 1);
-    p.keys = std::min(p.keys, capacity(shape(p, 1)));
-  }
-  return p;
-}
-
-// Each table four times the one before; what the first leaves of the error is shared as in `growing`.
-AgedTable::Slots::Shape AgedTable::shape(const Params& p, std::uint64_t number) {
-  Slots::Shape shape{.buckets = p.buckets, .fingerprint_bits = p.fingerprint_bits, .tag_bits = p.tag_bits};
-  if (number == 1) return shape;
-  const double first = theory::fingerprint_false_positive(kMostLoad, p.fingerprint_bits);
-  const double error = theory::stage_error(std::max(p.error - first, 0.02 * p.error), number - 1);
-  shape.fingerprint_bits = possible_fingerprint(theory::fingerprint_bits(kMostLoad, error), p.tag_bits);
-  const auto keys = static_cast<double>(theory::stage_keys(p.keys, number));
-  shape.buckets = buckets_for(most_held(p.window, p.tag_bits, keys), p.load);
-  return shape;
-}
-
-std::uint64_t AgedTable::capacity(const Slots::Shape& shape) {
-  return std::max<std::uint64_t>(static_cast<std::uint64_t>(kMostLoad * static_cast<double>(shape.slots())), 1);
-}
-
-Rates AgedTable::rates(const Params& p, std::uint64_t keys) {
-  const auto slots = static_cast<double>(shape(p, 1).slots());
-  const double load = most_held(p.window, p.tag_bits, static_cast<double>(keys)) / slots;
-  return {.false_positive = theory::fingerprint_false_positive(std::min(load, kMostLoad), p.fingerprint_bits)};
-}
-std::uint64_t AgedTable::bytes(const Params& p) { return shape(p, 1).bytes(); }
-// Half of the events new.
-double AgedTable::lines_per_event(const Params& p) {
-  const double lines_per_bucket = 1 + shape(p, 1).bucket_bits() / 512.0;
-  return lines_per_bucket * (2 + theory::buckets_searched(p.load) / 2);
-}
-double AgedTable::slack(const Params& p) { return Generations::slack(p.window, live_generations(p.tag_bits)); }
-Facts AgedTable::facts(const Params& p) {
-  return {{"slots", std::to_string(shape(p, 1).slots())},
-          {"fingerprint_bits", std::to_string(p.fingerprint_bits)},
-          {"generation_bits", std::to_string(p.tag_bits)},
-          {"load", fmt::format("{:g}", p.load)},
-          {"capacity", std::to_string(p.keys)}};
-}
 
 AgedTable::AgedTable(const Params& params, PagePolicy policy) : AgedTable(params, policy, {}) {
   tables_.push_back(make_table(1));
@@ -130,14 +34,15 @@ AgedTable::AgedTable(const Params& params, PagePolicy policy) : AgedTable(params
 AgedTable::AgedTable(const Params& params, PagePolicy policy, std::vector<Table> tables)
     : params_(params),
       policy_(policy),
-      generations_(params.window, live_generations(params.tag_bits)),
+      generations_(params.window, params.generations()),
       clear_per_event_(static_cast<std::uint64_t>(
-          std::ceil(1.33 * static_cast<double>(generations_.live()) / (Slots::kSlots * params.load)))),
+          std::ceil(1.33 * static_cast<double>(generations_.live()) / (Slots::kSlots * params.most_load)))),
+      listed_(kListed),
       tables_(std::move(tables)) {}
 
 AgedTable::Table AgedTable::make_table(std::uint64_t number) const {
-  const Slots::Shape wanted = shape(params_, number);
-  return {.slots = Slots(wanted, policy_), .number = number, .capacity = capacity(wanted)};
+  const Slots::Shape wanted = params_.shape(number);
+  return {.slots = Slots(wanted, policy_), .number = number, .capacity = Params::capacity(wanted)};
 }
 
 // --- generations and their tags ---
@@ -173,6 +78,7 @@ void AgedTable::forget_oldest(bool early) noexcept {
     table.live -= table.carried[oldest.tag];
     table.stale += table.carried[oldest.tag];
   }
+  clear_listed(static_cast<unsigned>(oldest.tag));
   if (early)
     generations_.give_up_oldest();
   else
@@ -190,12 +96,12 @@ void AgedTable::forget_oldest(bool early) noexcept {
   }
 }
 
-// Without an unused tag the newest generation goes on: its keys are remembered longer than they need be, but none is
-// forgotten. It takes a table larger than kPiece buckets and hardly an event per generation to come to that.
+// Without an unused tag the newest generation goes on for an event: its keys are remembered longer than they need be,
+// but none is forgotten. It takes a table of more than kLargePiece buckets, made for far more keys than come.
 void AgedTable::open_generation(Tick t) noexcept {
   unsigned tag = unused_tag();
   if (tag == 0) {
-    clear_some(kPiece);
+    clear_some(kLargePiece);
     tag = unused_tag();
   }
   if (tag == 0) {
@@ -204,6 +110,7 @@ void AgedTable::open_generation(Tick t) noexcept {
   }
   if (generations_.count() == generations_.live() && !generations_.oldest_is_over()) forget_oldest(true);
   generations_.open(t).tag = tag;
+  lists_[tag] = {.table = tables_[open_].number};
   set_live(tags_live_ | set_of(tag));
   moment_ = {};
 }
@@ -255,6 +162,25 @@ void AgedTable::advance(Tick now) noexcept {
   while (generations_.oldest_is_over() && (generations_.count() > 1 || unused_tag() != 0)) forget_oldest(false);
 }
 
+// A generation with few keys has a list of them, and is cleared at once.
+void AgedTable::clear_listed(unsigned tag) noexcept {
+  List& list = lists_[tag];
+  if (list.size > list_room()) return;
+  for (std::size_t i = 0; i <= open_; ++i) {
+    Table& table = tables_[i];
+    if (table.number != list.table) continue;
+    for (std::uint64_t k = 0; k < list.size; ++k) {
+      const Listed& key = listed_[tag * list_room() + k];
+      const Slots::Slot slot = table.slots.find(table.slots.place(key.first, key.fingerprint), set_of(tag));
+      if (!slot.exists()) continue;
+      table.slots.set_tag(slot, 0);
+      --table.carried[tag];
+      --table.stale;
+    }
+  }
+  list = {};
+}
+
 // Goes on clearing slots whose generation is over, so that its tag can be used again.
 void AgedTable::clear_some(std::uint64_t buckets) noexcept {
   for (std::size_t i = 0; i <= open_; ++i) {
@@ -296,8 +222,20 @@ inline bool AgedTable::seen_again(unsigned tag) noexcept {
   return generations_[age].tag != tag;
 }
 
-inline void AgedTable::put(Table& table, Slots::Slot slot, std::uint64_t fingerprint, unsigned overwritten) noexcept {
-  table.slots.set(slot, fingerprint, moment_.tag);
+// Puts a key that now has the present tag onto that generation's list.
+inline void AgedTable::list(const Table& table, const Slots::Place& place) noexcept {
+  List& list = lists_[moment_.tag];
+  if (list.size > list_room()) return;
+  if (list.size < list_room() && list.table == table.number)
+    listed_[moment_.tag * list_room() + list.size] = {place.first, place.fingerprint};
+  else
+    list.size = list_room();  // not on it are some from now on
+  ++list.size;
+}
+
+inline void AgedTable::put(Table& table, Slots::Slot slot, const Slots::Place& place, unsigned overwritten) noexcept {
+  table.slots.set(slot, place.fingerprint, moment_.tag);
+  list(table, place);
   table.stale -= overwritten != 0;
   --table.carried[overwritten];  // of tag 0 the number means nothing
   ++table.carried[moment_.tag];
@@ -340,6 +278,7 @@ bool AgedTable::insert(Digest d, Tick t) noexcept {
       const unsigned tag = table.slots.tag(slot);
       if (seen_again(tag)) {
         table.slots.set_tag(slot, moment_.tag);
+        list(table, place);
         --table.carried[tag];
         ++table.carried[moment_.tag];
       }
@@ -354,7 +293,7 @@ bool AgedTable::insert(Digest d, Tick t) noexcept {
   // Into the emptier of the two: so full buckets stay rare.
   const bool in_first = how_many(first) >= how_many(second);
   const Slots::Slot slot{in_first ? place.first : place.second, lowest(in_first ? first : second)};
-  put(table, slot, place.fingerprint, table.slots.tag(slot));
+  put(table, slot, place, table.slots.tag(slot));
   if (!may_grow_) close_under_pressure(t);
   return is_new;
 }
@@ -366,7 +305,7 @@ void AgedTable::insert_with_moves(Digest d, Tick t) noexcept {
     if (table.live < table.capacity) {
       const Slots::Place place = table.slots.place(d);
       if (const Slots::Way way = table.slots.make_way(place); way.slot.exists()) {
-        put(table, way.slot, place.fingerprint, way.overwritten);
+        put(table, way.slot, place, way.overwritten);
         break;
       }
     }
@@ -406,8 +345,8 @@ Erased AgedTable::erase(Digest d) noexcept {
 // Whether the table with this number may be made while `used` bytes are.
 bool AgedTable::may_make(std::uint64_t number, std::uint64_t used) const {
   if (params_.window.by_count && params_.keys >= params_.window.span) return false;  // the first holds all
-  if (number > kMostTables) return false;
-  const std::uint64_t more = shape(params_, number).bytes();
+  if (number > Params::kMostTables) return false;
+  const std::uint64_t more = params_.shape(number).bytes();
   return params_.max_bytes == 0 || (used <= params_.max_bytes && more <= params_.max_bytes - used);
 }
 
@@ -452,7 +391,7 @@ Rates AgedTable::rates() const {
   return {.false_positive = -std::expm1(log_none)};
 }
 Facts AgedTable::facts() const {
-  Facts facts = AgedTable::facts(params_);
+  Facts facts = params_.facts();
   if (open_ > 0) facts.emplace_back("tables", std::to_string(open_ + 1));
   return facts;
 }
@@ -462,14 +401,17 @@ Facts AgedTable::facts() const {
 // keys u64 | error f64 | load f64 | tag bits, fingerprint bits, buckets u64 | window | generations | events since the
 // last clearing u64 | tables u64 | each: number, cursor u64, packed slots
 void AgedTable::save(Writer& out) const {
-  out.u64(params_.keys);
-  out.f64(params_.error);
-  out.f64(params_.load);
-  out.u64(params_.tag_bits);
-  out.u64(params_.fingerprint_bits);
-  out.u64(params_.buckets);
-  save_window(out, params_.window);
+  params_.save(out);
   generations_.save(out);
+  for (std::uint64_t age = 0; age < generations_.count(); ++age) {
+    const std::uint64_t tag = generations_[age].tag;
+    out.u64(lists_[tag].table);
+    out.u64(lists_[tag].size);
+    for (std::uint64_t k = 0; k < lists_[tag].size && lists_[tag].size <= list_room(); ++k) {
+      out.u64(listed_[tag * list_room() + k].first);
+      out.u64(listed_[tag * list_room() + k].fingerprint);
+    }
+  }
   out.u64(events_uncleared_);
   out.u64(open_ + 1);
   for (std::size_t i = 0; i <= open_; ++i) {
@@ -480,16 +422,7 @@ void AgedTable::save(Writer& out) const {
 }
 
 AgedTable AgedTable::load(Reader& in) {
-  Params p;
-  p.keys = in.u64("keys", 1, 4 * (kMostBuckets + kSpareBuckets));
-  p.error = in.f64("error", std::numeric_limits<double>::min(), 1 - 1e-9);
-  p.load = in.f64("load", 0.1, kMostLoad);
-  p.tag_bits = static_cast<unsigned>(in.u64("tag bits", 4, 6));
-  p.fingerprint_bits = static_cast<unsigned>(in.u64("fingerprint bits", kLeastSlotBits - p.tag_bits, 60));
-  if (possible_fingerprint(p.fingerprint_bits, p.tag_bits) != p.fingerprint_bits)
-    in.damaged("fingerprints of this width cannot be");
-  p.buckets = in.u64("buckets", p.keys / 4, kMostBuckets + kSpareBuckets);
-  p.window = load_window(in);
+  const Params p = Params::load(in);
   AgedTable filter(p, PagePolicy::huge, {});
   filter.generations_.load(in, (1u << p.tag_bits) - 1);
   for (std::uint64_t age = 0; age < filter.generations_.count(); ++age) {
@@ -497,11 +430,23 @@ AgedTable AgedTable::load(Reader& in) {
     if (tag == set_of(0) || (filter.tags_live_ & tag) != 0) in.damaged("two generations have one tag");
     filter.tags_live_ |= tag;
   }
+  // What a list says is looked up before anything is cleared, so any numbers will do.
+  for (std::uint64_t age = 0; age < filter.generations_.count(); ++age) {
+    const std::uint64_t tag = filter.generations_[age].tag;
+    List& list = filter.lists_[tag];
+    list.table = in.u64("table of a list");
+    list.size = in.u64("length of a list", 0, filter.list_room() + 1);
+    for (std::uint64_t k = 0; k < list.size && list.size <= filter.list_room(); ++k) {
+      Listed& key = filter.listed_[tag * filter.list_room() + k];
+      key.first = in.u64("bucket of a listed key");
+      key.fingerprint = in.u64("fingerprint of a listed key");
+    }
+  }
   filter.events_uncleared_ = in.u64("events since the last clearing", 0, kEventsPerClearing - 1);
-  const std::uint64_t tables = in.u64("number of tables", 1, kMostTables);
+  const std::uint64_t tables = in.u64("number of tables", 1, Params::kMostTables);
   for (std::uint64_t i = 0, number = 0; i < tables; ++i) {
-    number = in.u64("number of a table", number + 1, kMostTables);
-    const Slots::Shape wanted = shape(p, number);
+    number = in.u64("number of a table", number + 1, Params::kMostTables);
+    const Slots::Shape wanted = p.shape(number);
     const std::uint64_t cursor = in.u64("cursor", 0, wanted.buckets - 1);
     in.require(wanted.payload_bytes(), "slots");
     Table table = filter.make_table(number);

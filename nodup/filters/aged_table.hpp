@@ -27,6 +27,7 @@
 #include <span>
 #include <vector>
 
+#include "nodup/filters/aged_table_params.hpp"
 #include "nodup/filters/filter.hpp"
 #include "nodup/filters/generations.hpp"
 #include "nodup/filters/slot_table.hpp"
@@ -41,23 +42,14 @@ class AgedTable {
   static constexpr std::string_view kErrors =
       "a new event may be dropped (false positive); a duplicate within the window never passes";
 
-  struct Params {
-    std::uint64_t keys = 1;  // within the window
-    double error = 1e-6;     // of all tables together
-    std::uint64_t max_bytes = 0;
-    double load = 0.82;  // of the slots, at most
-    unsigned tag_bits = 4;
-    unsigned fingerprint_bits = 8;  // of the first table
-    std::uint64_t buckets = 2;      // of the first table
-    Window window = {};
-  };
+  using Params = AgedTableParams;
 
-  static Params fit(const Goal& goal);
-  static Rates rates(const Params& p, std::uint64_t keys);
-  static std::uint64_t bytes(const Params& p);
-  static double lines_per_event(const Params& p);
-  static double slack(const Params& p);
-  static Facts facts(const Params& p);
+  static Params fit(const Goal& goal) { return Params::fit(goal); }
+  static Rates rates(const Params& p, std::uint64_t keys) { return p.rates(keys); }
+  static std::uint64_t bytes(const Params& p) { return p.bytes(); }
+  static double lines_per_event(const Params& p) { return p.lines_per_event(); }
+  static double slack(const Params& p) { return p.slack(); }
+  static Facts facts(const Params& p) { return p.facts(); }
 
   explicit AgedTable(const Params& params, PagePolicy policy = PagePolicy::huge);
 
@@ -107,10 +99,19 @@ class AgedTable {
     unsigned tag = 0;          // for new keys
   };
 
-  AgedTable(const Params& params, PagePolicy policy, std::vector<Table> tables);
+  // Of a generation with few keys: where they are, so that it can be cleared without a search through a table that may
+  // have been made for a thousand times as many.
+  struct Listed {
+    std::uint64_t first, fingerprint;
+  };
+  struct List {
+    std::uint64_t table = 0;  // its number
+    std::uint64_t size = 0;   // above list_room(): not all are on it
+  };
+  static constexpr std::uint64_t kListed = 4096;  // of all generations
+  std::uint64_t list_room() const noexcept { return kListed >> params_.tag_bits; }
 
-  static Slots::Shape shape(const Params& p, std::uint64_t number);
-  static std::uint64_t capacity(const Slots::Shape& shape);
+  AgedTable(const Params& params, PagePolicy policy, std::vector<Table> tables);
 
   TagSet tags_counting(Tick t) const noexcept;
   unsigned unused_tag() const noexcept;
@@ -118,13 +119,15 @@ class AgedTable {
   void open_generation(Tick t) noexcept;
   void forget_oldest(bool early) noexcept;
   void settle(Tick t) noexcept;
+  void clear_listed(unsigned tag) noexcept;
   void clear_some(std::uint64_t buckets) noexcept;
   void close_under_pressure(Tick t) noexcept;
 
   bool holds(Digest d, TagSet counting) const noexcept;
   bool seen_again(unsigned tag) noexcept;
   bool seen_in(Table& table, Digest d, bool& is_new) noexcept;
-  void put(Table& table, Slots::Slot slot, std::uint64_t fingerprint, unsigned overwritten) noexcept;
+  void list(const Table& table, const Slots::Place& place) noexcept;
+  void put(Table& table, Slots::Slot slot, const Slots::Place& place, unsigned overwritten) noexcept;
   static void remove(Table& table, Slots::Slot slot) noexcept;
   void insert_with_moves(Digest d, Tick t) noexcept;
   Table make_table(std::uint64_t number) const;
@@ -138,9 +141,11 @@ class AgedTable {
   Moment moment_;
   std::uint64_t clear_per_event_;
   std::uint64_t events_uncleared_ = 0;
-  std::vector<Table> tables_;  // at least one
-  std::size_t open_ = 0;       // takes new keys; those behind it are empty, made ready by make_room
-  bool may_grow_ = true;       // a further table is allowed
+  std::array<List, 64> lists_ = {};  // by tag
+  std::vector<Listed> listed_;       // list_room() for each tag
+  std::vector<Table> tables_;        // at least one
+  std::size_t open_ = 0;             // takes new keys; those behind it are empty, made ready by make_room
+  bool may_grow_ = true;             // a further table is allowed
 };
 
 }  // namespace nodup

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -134,17 +133,9 @@ class Blocked {
   // The chance that a new key finds its bits set, over at most 2^15 lines spread evenly: two megabytes to read.
   double measured_false_positive() const {
     const std::uint64_t step = std::max<std::uint64_t>(params_.lines >> 15, 1);
-    const unsigned lane_bits = 512 / params_.shape.bits;
     double sum = 0, seen = 0;
-    for (std::uint64_t line = 0; line < params_.lines; line += step, ++seen) {
-      double all = 1;
-      for (unsigned lane = 0; lane < params_.shape.bits; ++lane) {
-        const std::uint64_t word = table()[line * kLineWords + lane * lane_bits / 64];
-        const std::uint64_t bits = lane_bits == 64 ? word : static_cast<std::uint32_t>(word >> (lane % 2 * 32));
-        all *= static_cast<double>(std::popcount(bits)) / lane_bits;
-      }
-      sum += all;
-    }
+    for (std::uint64_t line = 0; line < params_.lines; line += step, ++seen)
+      sum += line_match(table() + line * kLineWords, 512 / params_.shape.bits);
     return params_.shape.lines == 1 ? sum / seen : sum / seen * sum / seen;
   }
 

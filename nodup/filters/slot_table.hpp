@@ -108,6 +108,9 @@ class SlotTable {
     const std::uint64_t first = fastrange(d.lo, shape_.buckets);
     std::uint64_t fingerprint = d.hi & mask_;
     if constexpr (!kTagged) fingerprint += fingerprint == 0;
+    return place(first, fingerprint);
+  }
+  [[gnu::always_inline]] Place place(std::uint64_t first, std::uint64_t fingerprint) const noexcept {
     return {fingerprint, first, other(first, fingerprint)};
   }
   [[gnu::always_inline]] void prefetch(Digest d) const noexcept {
@@ -256,8 +259,8 @@ class SlotTable {
 
 template <bool kTagged>
 typename SlotTable<kTagged>::Way SlotTable<kTagged>::make_way(const Place& place) noexcept {
-  // At a load of 95 % one bucket in five has room: 340 (four generations of two roots) are far more than it takes.
-  constexpr std::size_t kMostNodes = 340;
+  // At a load of 95 % one bucket in five has room and a few looks are enough; at 97 % it may take hundreds.
+  constexpr std::size_t kMostNodes = 2048;
   constexpr std::uint16_t kRoot = UINT16_MAX;
   struct Node {
     std::uint64_t bucket;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "nodup/hash/digest.hpp"
+#include "nodup/theory/goal.hpp"
 
 namespace nodup {
 
@@ -49,7 +50,7 @@ class ByteBuffer {
   std::size_t capacity_ = 0;
 };
 
-// A record that has no key, with the reason in words ("no field user", "broken JSON: ...").
+// A record that has no key or no time, with the reason in words ("no field user", "broken JSON: ...").
 struct BadRecord {
   std::size_t index;  // in its batch
   std::string reason;
@@ -67,9 +68,10 @@ struct Batch {
   std::uint64_t first_record = 1;   // number of record 0 in its input, counted from 1
   bool unterminated_quote = false;  // the last record is a CSV row whose quotes never close
 
-  // By Key::extract: digests[i] for every record i; those of the header row and of the records in `bad` (ascending)
-  // mean nothing.
+  // By Key::extract: digests[i] for every record i, and ticks[i] if the key was asked for the time of events; those of
+  // the header row and of the records in `bad` (ascending) mean nothing.
   std::vector<Digest> digests;
+  std::vector<Tick> ticks;  // nanoseconds since 1970
   std::vector<BadRecord> bad;
 
   std::size_t size() const { return ends.size(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What makes two events the same. A Key takes the key out of every record of a batch and hashes it.
+// What makes two events the same. A Key takes the key out of every record of a batch and hashes it; and the time of the
+// event, if that is asked for.
 //
 // Keys of one field or more are framed before hashing, so that ("ab","c") never equals ("a","bc") and a missing
 // field differs from an empty one:
@@ -57,7 +58,7 @@ class KeyFrame {
 class Key {
  public:
   virtual ~Key() = default;
-  // Fills batch.digests and batch.bad for the records from batch.header on.
+  // For the records from batch.header on: fills batch.digests, batch.ticks if a time is asked for, and batch.bad.
   virtual void extract(Batch& batch, const Hasher& hasher) = 0;
 };
 
@@ -65,6 +66,18 @@ class Key {
 struct KeyContext {
   RecordFormat format;
   std::optional<std::string> header;  // the header row, if the format has one and there is any input
+  std::string time = {};              // where the time of an event stands, as typed ("json:ts"); empty: not asked for
 };
+
+// What a Key is to take from a record, each without the name of its kind ("user,ad.id", "ts"); empty: not asked for.
+// The time never changes the key. One that takes only the time leaves batch.digests alone.
+struct Wanted {
+  std::string_view key;
+  std::string_view time;
+};
+
+// Two walks over the records, for a time that one walk cannot find along with the key. If a record has neither, the
+// reason is the key's.
+std::unique_ptr<Key> key_and_time(std::unique_ptr<Key> key, std::unique_ptr<Key> time);
 
 }  // namespace nodup

@@ -39,18 +39,22 @@ bool spin_until(Condition&& holds) {
   return false;
 }
 
-// Leaves the digests that the filter shall see: those of records with a key, in their order.
-void keep_keyed(Batch& batch) {
+// Leaves the digests, and the times if records have their own, that the filter shall see: those of records with a key,
+// in their order.
+void keep_keyed(Batch& batch, bool timed) {
   if (batch.header == 0 && batch.bad.empty()) return;
   std::size_t kept = 0;
   auto bad = batch.bad.begin();
   for (std::size_t i = batch.header; i < batch.digests.size(); ++i) {
-    if (bad != batch.bad.end() && bad->index == i)
+    if (bad != batch.bad.end() && bad->index == i) {
       ++bad;
-    else
-      batch.digests[kept++] = batch.digests[i];
+      continue;
+    }
+    if (timed) batch.ticks[kept] = batch.ticks[i];
+    batch.digests[kept++] = batch.digests[i];
   }
   batch.digests.resize(kept);
+  if (timed) batch.ticks.resize(kept);
 }
 
 // Leaves the records before the first bad one.
@@ -58,6 +62,7 @@ void cut_at_bad(Batch& batch) {
   const std::size_t records = batch.bad.front().index;
   batch.ends.resize(records);
   batch.digests.resize(records - batch.header);
+  batch.ticks.resize(std::min(batch.ticks.size(), batch.digests.size()));
   batch.bad.clear();
   if (records > 0) batch.bytes.resize(batch.ends.back() + 1);
 }
@@ -65,8 +70,13 @@ void cut_at_bad(Batch& batch) {
 }  // namespace
 
 Pipeline::Pipeline(BatchReader& reader, AnyFilter& filter, const Hasher& hasher, Options options)
-    : reader_(reader), filter_(filter), hasher_(hasher), options_(std::move(options)) {
+    : reader_(reader),
+      filter_(filter),
+      hasher_(hasher),
+      options_(std::move(options)),
+      clock_(options_.clock, filter_.window().now) {
   error_before_ = filter_.rates().false_positive;
+  catch_up();
 }
 
 void Pipeline::run() {
@@ -86,7 +96,8 @@ void Pipeline::work() {
     try {
       if (!key) key = options_.make_key();
       key->extract(batch, hasher_);
-      keep_keyed(batch);
+      clock_.refuse_future(batch);
+      keep_keyed(batch, clock_.base() == TimeBase::event);
     } catch (...) {
       trouble = std::current_exception();
     }
@@ -159,14 +170,14 @@ void Pipeline::fail(std::exception_ptr failure) {
 
 void Pipeline::between_batches(const std::function<void(const Counts&, AnyFilter&)>& f) {
   const std::lock_guard lock(judge_lock_);
-  settle_losses();
+  catch_up();
   f(counts_, filter_);
 }
 
 bool Pipeline::soon_between_batches(const std::function<void(const Counts&, AnyFilter&)>& f) {
   for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
     if (const std::unique_lock lock(judge_lock_, std::try_to_lock); lock) {
-      settle_losses();
+      catch_up();
       f(counts_, filter_);
       return true;
     }
@@ -195,8 +206,12 @@ void Pipeline::judge(Batch& batch) {
       options_.report_bad(fmt::format("{}: record {}: {}", reader_.input_name(batch.input),
                                       batch.first_record + bad.index, bad.reason));
 
-  insert(batch.digests, is_new_.get());
+  clock_.stamp(batch);
+  ask_filter(batch);
   const auto fresh = static_cast<std::uint64_t>(std::count(is_new_.get(), is_new_.get() + batch.digests.size(), true));
+  const auto late_passed =
+      static_cast<std::uint64_t>(std::ranges::count_if(clock_.late(), [&](std::size_t i) { return is_new_[i]; }));
+  for (const std::size_t i : late_dropped_) is_new_[i] = options_.invert;  // passes neither way
   mark_verdicts(batch);
   if (options_.passed != nullptr) write_runs(batch, true, *options_.passed, passed_owes_separator_);
   if (options_.dropped != nullptr) write_runs(batch, false, *options_.dropped, dropped_owes_separator_);
@@ -205,24 +220,55 @@ void Pipeline::judge(Batch& batch) {
   counts_.events += records - batch.header;
   counts_.bad_records += batch.bad.size();
   counts_.distinct += fresh;
-  counts_.duplicates += batch.digests.size() - fresh;
+  counts_.duplicates += batch.digests.size() - fresh - late_dropped_.size();
+  counts_.late += late_passed + late_dropped_.size();
   counts_.bytes += batch.bytes.size();
   count_losses(fresh);
+  if (clock_.base() == TimeBase::none) return;
+  filter_.advance(clock_.now());  // bad records count, too
+  counts_.narrowest = std::min(counts_.narrowest, filter_.window().effective);
+}
+
+// is_new_: the filter's answer for every record with a key. Late events that will be dropped if they are new are asked
+// for first: what did not pass must not be remembered.
+void Pipeline::ask_filter(const Batch& batch) {
+  const std::span<const Digest> keys = batch.digests;
+  const Tick* const ticks = clock_.base() == TimeBase::none ? nullptr : batch.ticks.data();
+  std::size_t from = 0;
+  const auto insert_before = [&](std::size_t to) {
+    insert(keys.subspan(from, to - from), ticks == nullptr ? nullptr : ticks + from, is_new_.get() + from);
+    from = to;
+  };
+  late_dropped_.clear();
+  if (options_.on_late == OnLate::drop)
+    for (const std::size_t i : clock_.late()) {
+      insert_before(i);
+      bool seen = false;
+      filter_.contains_all(keys.subspan(i, 1), ticks + i, &seen);
+      if (seen) continue;  // a duplicate like others
+      is_new_[i] = false;
+      late_dropped_.push_back(i);
+      from = i + 1;
+    }
+  insert_before(keys.size());
 }
 
 // Room is asked for as if all keys were new. Near a limit on memory that may be refused although most are not: then for
 // half of them, and so on. Once a part is in, the filter knows events that are not written yet.
-void Pipeline::insert(std::span<const Digest> keys, bool* is_new) {
+void Pipeline::insert(std::span<const Digest> keys, const Tick* ticks, bool* is_new) {
   try {
     filter_.make_room(keys.size());
   } catch (const Error&) {
     if (keys.size() < 2) throw;
     const std::size_t half = keys.size() / 2;
-    insert(keys.first(half), is_new);
-    insert(keys.subspan(half), is_new + half);
+    insert(keys.first(half), ticks, is_new);
+    insert(keys.subspan(half), ticks == nullptr ? nullptr : ticks + half, is_new + half);
     return;
   }
-  filter_.insert_all(keys, is_new);
+  if (ticks == nullptr)
+    filter_.insert_all(keys, is_new);
+  else
+    filter_.insert_all(keys, ticks, is_new);
   remembers_unwritten_ = true;
 }
 
@@ -295,21 +341,30 @@ void Pipeline::write_runs(const Batch& batch, bool passed, Sink& sink, bool& owe
   sink.write(pieces_);
 }
 
-// The error changes slowly and asking for it takes microseconds: ask when the filter has grown by 1 %.
+// The error changes slowly and asking for it takes microseconds: ask when a hundredth of the filter is new.
 void Pipeline::count_losses(std::uint64_t fresh) {
   fresh_unsettled_ += fresh;
-  if (fresh_unsettled_ > counts_.distinct / 100 + 1000) settle_losses();
+  if (fresh_unsettled_ > settle_after_) settle_losses();
 }
 
 // Each new event that passed stands for 1 / (1 - error) that came: the rest were taken for duplicates. The error of
 // these events lies between that before the first and that after the last of them.
 void Pipeline::settle_losses() {
-  if (fresh_unsettled_ == 0) return;
   const double error_now = filter_.rates().false_positive;
   const double error = std::min((error_before_ + error_now) / 2, 0.999999);
   counts_.expected_lost += static_cast<double>(fresh_unsettled_) * error / (1 - error);
   error_before_ = error_now;
   fresh_unsettled_ = 0;
+  settle_after_ = filter_.keys() / 100 + 1000;
+}
+
+// Between batches: by arrival time keys are forgotten although no event comes, and the error falls.
+void Pipeline::catch_up() {
+  settle_losses();
+  if (clock_.base() != TimeBase::arrival) return;
+  clock_.look();
+  filter_.advance(clock_.now());
+  error_before_ = filter_.rates().false_positive;
 }
 
 }  // namespace nodup

@@ -22,11 +22,14 @@
 #include "nodup/stream/key.hpp"
 #include "nodup/stream/reader.hpp"
 #include "nodup/stream/sink.hpp"
+#include "nodup/stream/window_clock.hpp"
 
 namespace nodup {
 
 // What to do with a record that has no key.
 enum class OnBadRecord { pass, drop, fail };
+// What to do with a new event that came later than the lateness.
+enum class OnLate { pass, drop };
 
 struct Counts {
   std::uint64_t events = 0;  // records judged, bad ones included, header rows not
@@ -36,6 +39,10 @@ struct Counts {
   std::uint64_t bytes = 0;  // of records and separators
   // Of all new events so far, how many are expected to have been judged duplicates: the sum of the error that each met.
   double expected_lost = 0;
+  // New events that came too late to be judged by their own time: among the distinct if they pass, otherwise dropped,
+  // not remembered, and among neither the distinct nor the duplicates.
+  std::uint64_t late = 0;
+  Tick narrowest = Window::kEndless;  // the shortest window that was held after any batch
 };
 
 class Pipeline {
@@ -43,7 +50,9 @@ class Pipeline {
   struct Options {
     unsigned threads = 1;
     OnBadRecord on_bad = OnBadRecord::pass;
-    bool invert = false;      // pass the duplicates instead
+    bool invert = false;  // pass the duplicates instead
+    WindowClock::Options clock = {};
+    OnLate on_late = OnLate::pass;
     Sink* passed = nullptr;   // nullptr: nowhere
     Sink* dropped = nullptr;  // nullptr: nowhere
     char separator = '\n';
@@ -78,11 +87,13 @@ class Pipeline {
   void end_turn(std::uint64_t bytes);
   void fail(std::exception_ptr failure);
   void judge(Batch& batch);
-  void insert(std::span<const Digest> keys, bool* is_new);
+  void ask_filter(const Batch& batch);
+  void insert(std::span<const Digest> keys, const Tick* ticks, bool* is_new);
   void mark_verdicts(const Batch& batch);
   void write_runs(const Batch& batch, bool passed, Sink& sink, bool& owes_separator);
   void count_losses(std::uint64_t fresh);
   void settle_losses();
+  void catch_up();
 
   BatchReader& reader_;
   AnyFilter& filter_;
@@ -104,15 +115,18 @@ class Pipeline {
   std::mutex judge_lock_;  // held while judging and writing; guards the filter and all below
   bool remembers_unwritten_ = false;
   Counts counts_;
+  WindowClock clock_;
   std::unique_ptr<bool[]> is_new_;
   std::unique_ptr<std::uint64_t[]> turns_;  // record numbers where verdicts change
   std::size_t room_ = 0;                    // records these two have room for
   std::size_t turn_count_ = 0;
+  std::vector<std::size_t> late_dropped_;  // of the records with a key: late, new, and to be dropped
   std::vector<iovec> pieces_;
   bool passed_owes_separator_ = false;
   bool dropped_owes_separator_ = false;
   double error_before_ = 0;            // the filter's false positive rate when last asked
   std::uint64_t fresh_unsettled_ = 0;  // new events since then
+  std::uint64_t settle_after_ = 0;     // when there are more of them than this, ask again
 };
 
 }  // namespace nodup

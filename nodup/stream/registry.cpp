@@ -10,20 +10,20 @@
 namespace nodup {
 
 // Each stands in keys/ or sources/, in a file of its own.
-std::unique_ptr<Key> make_line_key(std::string_view, const KeyContext&);
-std::unique_ptr<Key> make_col_key(std::string_view, const KeyContext&);
-std::unique_ptr<Key> make_json_key(std::string_view, const KeyContext&);
+std::unique_ptr<Key> make_line_key(const Wanted&, const KeyContext&);
+std::unique_ptr<Key> make_col_key(const Wanted&, const KeyContext&);
+std::unique_ptr<Key> make_json_key(const Wanted&, const KeyContext&);
 std::unique_ptr<Source> unpack_gzip(std::unique_ptr<Source>);
 std::unique_ptr<Source> unpack_zstd(std::unique_ptr<Source>);
 
 namespace {
 
 constexpr KeyKind kKeyKinds[] = {
-    {"line", "line", "the whole record, byte for byte", make_line_key},
-    {"col", "col:COLUMN[,COLUMN...]", "columns by number from 1 or by name in the header; \\, is a comma in a name",
-     make_col_key},
-    {"json", "json:PATH[,PATH...]", "fields of a JSON record: user, ad.id, tags[0]; \\. \\, \\[ stand for themselves",
-     make_json_key},
+    {"line", "line", "", "the whole record, byte for byte", make_line_key},
+    {"col", "col:COLUMN[,COLUMN...]", "col:COLUMN",
+     "columns by number from 1 or by name in the header; \\, is a comma in a name", make_col_key},
+    {"json", "json:PATH[,PATH...]", "json:PATH",
+     "fields of a JSON record: user, ad.id, tags[0]; \\. \\, \\[ stand for themselves", make_json_key},
 };
 
 constexpr Packing kPackings[] = {
@@ -33,10 +33,44 @@ constexpr Packing kPackings[] = {
     {"zstd", "\x50\x2a\x4d\x18", unpack_zstd},
 };
 
-std::string list_usages() {
+// What a specification may be for: the flag it is typed behind, and how a kind is used there.
+struct Use {
+  std::string_view flag;
+  std::string_view what;
+  std::string_view KeyKind::*usage;
+};
+constexpr Use kAsKey{"--key", "key", &KeyKind::usage};
+constexpr Use kAsTime{"--time", "time", &KeyKind::time_usage};
+
+std::string list_usages(const Use& use) {
   std::string list;
-  for (const KeyKind& kind : kKeyKinds) list.append(list.empty() ? "" : ", ").append(kind.usage);
+  for (const KeyKind& kind : kKeyKinds) {
+    if (!(kind.*use.usage).empty()) list.append(list.empty() ? "" : ", ").append(kind.*use.usage);
+  }
   return list;
+}
+
+struct Found {
+  const KeyKind* kind;
+  std::string_view rest;  // of the specification, behind the colon
+};
+
+Found find_kind(std::string_view specification, const Use& use) {
+  const std::size_t colon = specification.find(':');
+  const std::string_view name = specification.substr(0, colon);
+  const bool has_rest = colon != std::string_view::npos;
+  const std::string_view rest = has_rest ? specification.substr(colon + 1) : std::string_view();
+  for (const KeyKind& kind : kKeyKinds) {
+    const std::string_view usage = kind.*use.usage;
+    if (kind.name != name || usage.empty()) continue;
+    const bool takes_rest = usage != kind.name;
+    if (takes_rest && rest.empty()) throw Error(fmt::format("{} {}: say which, as {}", use.flag, specification, usage));
+    if (!takes_rest && has_rest)
+      throw Error(fmt::format("{} {}: {} takes nothing more", use.flag, specification, name));
+    return {&kind, rest};
+  }
+  throw Error(fmt::format("{} {}: there is no such kind of {}; there are {}", use.flag, specification, use.what,
+                          list_usages(use)));
 }
 
 }  // namespace
@@ -46,18 +80,11 @@ std::span<const KeyKind> key_kinds() { return kKeyKinds; }
 std::span<const Packing> packings() { return kPackings; }
 
 std::unique_ptr<Key> make_key(std::string_view specification, const KeyContext& context) {
-  const std::size_t colon = specification.find(':');
-  const std::string_view name = specification.substr(0, colon);
-  const bool has_rest = colon != std::string_view::npos;
-  const std::string_view rest = has_rest ? specification.substr(colon + 1) : std::string_view();
-  for (const KeyKind& kind : kKeyKinds) {
-    if (kind.name != name) continue;
-    const bool takes_rest = kind.usage != kind.name;
-    if (takes_rest && rest.empty()) throw Error(fmt::format("--key {}: say which, as {}", specification, kind.usage));
-    if (!takes_rest && has_rest) throw Error(fmt::format("--key {}: {} takes nothing more", specification, name));
-    return kind.make(rest, context);
-  }
-  throw Error(fmt::format("--key {}: there is no such kind of key; there are {}", specification, list_usages()));
+  const Found key = find_kind(specification, kAsKey);
+  if (context.time.empty()) return key.kind->make({key.rest, {}}, context);
+  const Found time = find_kind(context.time, kAsTime);
+  if (key.kind == time.kind) return key.kind->make({key.rest, time.rest}, context);
+  return key_and_time(key.kind->make({key.rest, {}}, context), time.kind->make({{}, time.rest}, context));
 }
 
 }  // namespace nodup

@@ -10,13 +10,15 @@
 
 namespace nodup {
 
-// One kind of key: "json:user,ad.id" is kind `json` with the specification "user,ad.id".
+// One kind of key: "json:user,ad.id" is kind `json` with the specification "user,ad.id". Many can be a time, too.
 struct KeyKind {
   std::string_view name;
-  std::string_view usage;    // "json:PATH[,PATH...]"
-  std::string_view summary;  // for the help
-  // Throws Error when the specification is wrong or does not fit the context.
-  std::unique_ptr<Key> (*make)(std::string_view specification, const KeyContext& context);
+  std::string_view usage;       // "json:PATH[,PATH...]"
+  std::string_view time_usage;  // "json:PATH"; empty: cannot be a time
+  std::string_view summary;     // for the help
+  // For a key, for a time, or for both in one walk. Throws Error when what is wanted is wrong or does not fit the
+  // context.
+  std::unique_ptr<Key> (*make)(const Wanted& wanted, const KeyContext& context);
 };
 
 // One way of packing bytes, recognised by how they begin.
@@ -30,7 +32,8 @@ struct Packing {
 std::span<const KeyKind> key_kinds();
 std::span<const Packing> packings();
 
-// Makes the key for a specification as typed ("line", "col:2,email"). Throws Error.
+// Makes the key for a specification as typed ("line", "col:2,email"), with the time that the context asks for. Throws
+// Error.
 std::unique_ptr<Key> make_key(std::string_view specification, const KeyContext& context);
 
 }  // namespace nodup

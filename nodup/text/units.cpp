@@ -12,6 +12,7 @@
 #include <span>
 
 #include "nodup/error.hpp"
+#include "nodup/text/quoted.hpp"
 
 namespace nodup {
 namespace {
@@ -55,14 +56,6 @@ constexpr Unit kDurations[] = {{"", kSecond},          {"ns", 1},
                                {"s", kSecond},         {"m", 60 * kSecond},
                                {"min", 60 * kSecond},  {"h", 3600 * kSecond},
                                {"d", 86400 * kSecond}, {"w", 7 * 86400 * kSecond}};
-
-// The text of the complaint quotes what was typed; odd bytes must not reach a terminal through it.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kShown = 40;
-  std::string out = "`";
-  for (const char c : text.substr(0, kShown)) out += (c >= ' ' && c <= '~') ? c : '?';
-  return out + (text.size() > kShown ? "...`" : "`");
-}
 
 struct Complaint {
   std::string_view what, example;
@@ -281,6 +274,16 @@ std::string human_seconds(double seconds) {
   if (rounded(1) < 3600) return parts(rounded(1), 60, "min", "s");
   if (rounded(60) < 1440) return parts(rounded(60), 60, "h", "min");
   return parts(rounded(3600), 24, "d", "h");
+}
+
+std::string duration_text(std::uint64_t nanoseconds) {
+  // One day is 24h, as people write it.
+  if (nanoseconds > 86400 * kSecond && nanoseconds % (86400 * kSecond) == 0)
+    return fmt::format("{}d", nanoseconds / (86400 * kSecond));
+  for (const std::string_view name : {"h", "m", "s", "ms", "us"})
+    if (const std::uint64_t unit = find_unit(kDurations, name)->factor; nanoseconds >= unit && nanoseconds % unit == 0)
+      return fmt::format("{}{}", nanoseconds / unit, name);
+  return nanoseconds == 0 ? "0s" : fmt::format("{}ns", nanoseconds);
 }
 
 }  // namespace nodup

@@ -34,4 +34,8 @@ std::string human_bytes(std::uint64_t bytes);  // 1.5 KiB
 std::string human_count(std::uint64_t count);  // 12.3 M
 std::string human_seconds(double seconds);     // 250 ms, 1.5 s, 2 min 5 s, 3 h 20 min, 4 d 6 h
 
+// Exactly, as it would be typed, in the largest unit of which it is a whole number: 90s, 24h, 7d. read_duration reads
+// it again.
+std::string duration_text(std::uint64_t nanoseconds);
+
 }  // namespace nodup

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole command beside an exact twin: random small streams, random flags, both outputs byte for byte.
 
-  tests/command/twin.py --nodup build/dev/bin/nodup [--runs 400] [--seed 1]
+  tests/command/twin.py --nodup build/dev/bin/nodup [--runs 600] [--seed 1]
 
-Every run is a function of its seed: `--seed N --runs 1` repeats run N alone.
+Every run is a function of its seed: `--seed N --runs 1` repeats run N alone. Every third run has a sliding window; there
+the twin follows the command's verdicts, because keys a little older than the window may go either way, and says which
+verdicts cannot be.
 """
 import argparse
 import json
@@ -15,6 +17,7 @@ import sys
 import tempfile
 import threading
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 
 
@@ -221,6 +224,154 @@ def flags(rng, case):
     return words + rng.choice([["--error", "0"], ["--error", "1e-9"], ["--error", "1e-9", "--filter", "growing", "-n", "1"]])
 
 
+# ---- windows ------------------------------------------------------------------------------------------------------
+
+@dataclass
+class WindowCase:
+    span: int            # records or seconds
+    by_time: bool
+    rows: list           # (bytes, key or None, time or None)
+    json: bool = False
+    lateness: int = 0
+    late: str = "pass"
+    refresh: bool = False
+    on_error: str = "pass"
+    slack: float = 0.08
+
+
+def window_case(rng):
+    case = WindowCase(span=rng.choice([1, 3, 20, 300]), by_time=rng.random() < 0.6, rows=[], json=rng.random() < 0.5,
+                      refresh=rng.random() < 0.4, on_error=rng.choice(["pass", "drop"]),
+                      slack=rng.choice([0.08, 0.08, 0.5]))
+    if case.by_time:
+        case.lateness = rng.choice([0, 0, 1, case.span // 2, 2 * case.span])
+        case.late = rng.choice(["pass", "drop"])
+    keys, time = rng.choice([2, 10, 100]), 1_700_000_000
+    jitter = rng.choice([0, 1, case.lateness, 2 * case.lateness])
+    for number in range(rng.choice([5, 50, 500, 2000])):
+        if rng.random() < 0.01:
+            time += 3 * case.span  # an idle time
+        time += rng.randrange(3)
+        key, at = f"k{rng.randrange(keys)}", time - rng.randrange(jitter + 1)
+        fault = rng.random()
+        if fault < 0.01:
+            key = None
+        elif fault < 0.02 and case.by_time:
+            at = rng.choice([None, 9_999_999_999])  # none, or one far ahead
+        case.rows.append((window_row(rng, case.json, key, at, number), key,
+                          None if at is None or at > 9_000_000_000 else at))
+    return case
+
+
+def time_text(rng, at):
+    if at is None:
+        return "soon"
+    return rng.choice([f"{at}", f"{at}000", f"{at}.0", f"{at}000000000",
+                       datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")])
+
+
+def window_row(rng, as_json, key, at, number):
+    """The number makes every row unique, so that the outputs tell what became of each."""
+    text = time_text(rng, at)
+    if as_json:
+        fields = [f'"n":{number}', f'"at":{text}' if text[-1].isdigit() and "T" not in text else f'"at":"{text}"']
+        if key is not None:
+            fields.append(f'"id":"{key}"')
+        rng.shuffle(fields)
+        return ("{" + ",".join(fields) + "}").encode()
+    return f"{number},{text},{key}".encode() if key is not None else f"{number},{text}".encode()
+
+
+def window_flags(rng, case):
+    words = ["--window", f"{case.span}s" if case.by_time else str(case.span), "--error", "1e-12", "--stats", "json"]
+    words += ["--key", "json:id"] if case.json else ["-d", ",", "--key", "col:3"]
+    if case.by_time:
+        words += ["--time", "json:at" if case.json else "col:2", "--lateness", f"{case.lateness}s", "--late", case.late]
+    if case.refresh:
+        words.append("--refresh")
+    if case.slack != 0.08 or rng.random() < 0.3:
+        words += ["--slack", str(case.slack)]
+    return words + ["--on-error", case.on_error, "-t", str(rng.choice([1, 1, 2, 3, 8]))]
+
+
+def follow(case, verdicts):
+    """Goes through the rows with the command's verdicts; what cannot be, and the counts there should be."""
+    known, now, number = {}, 0, 0
+    counts = {"events": 0, "distinct": 0, "duplicates": 0, "bad_records": 0, "late": 0}
+    # Out of order, a key may be kept as long as if it had come in order.
+    slack = max(case.slack * case.span, 1) + case.lateness * (1 + case.slack)
+    for (row, key, at), passed in zip(case.rows, verdicts):
+        number += 1
+        counts["events"] += 1
+        if key is None or (case.by_time and at is None):
+            counts["bad_records"] += 1
+            if passed != (case.on_error == "pass"):
+                return f"bad record {row!r}", counts
+            continue
+        t = at if case.by_time else number
+        now = max(now, t)
+        late = now - t > case.lateness
+        t = max(t, now - case.lateness)
+        age = t - known[key] if key in known else float("inf")
+        dropped_late = late and case.late == "drop" and not passed and age > case.span
+        if age <= case.span and passed:
+            return f"{row!r} passes, its key passed {age} before", counts
+        if age > case.span + slack and not passed and not dropped_late:
+            return f"{row!r} is dropped, its key passed {age} before", counts
+        if late and case.late == "drop" and passed:
+            return f"{row!r} is late and passes", counts
+        if late and (passed or dropped_late):
+            counts["late"] += 1
+        if not dropped_late:
+            counts["distinct" if passed else "duplicates"] += 1
+        if passed or (case.refresh and not dropped_late):
+            known[key] = max(known.get(key, 0), t)
+    return None, counts
+
+
+def run_window(nodup, seed, folder):
+    """None, or the report of a difference."""
+    rng = random.Random(seed)
+    case = window_case(rng)
+    words = window_flags(rng, case)
+    for path in folder.iterdir():
+        path.unlink()
+    # In one run, or in two with a state.
+    rows = [row for row, _, _ in case.rows]
+    cuts = [0, rng.randrange(len(rows) + 1), len(rows)] if rng.random() < 0.4 else [0, len(rows)]
+    words += ["-o", str(folder / "passed"), "-D", str(folder / "dropped")]
+    if len(cuts) > 2:
+        words += ["--state", str(folder / "state")]
+    totals = {}
+    for begin, end in zip(cuts, cuts[1:]):
+        text = b"".join(row + b"\n" for row in rows[begin:end])
+        done = subprocess.run([nodup, *words], input=text, capture_output=True, timeout=60)
+        said = [line for line in done.stderr.decode().splitlines() if line.startswith("{")]
+        if done.returncode != 0 or len(said) != 1:
+            return f"run {seed}: {' '.join(words)}: exit code {done.returncode}, {done.stderr!r}"
+        report = json.loads(said[0])
+        report["late"] = report["window"]["late"]
+        for name in ["events", "distinct", "duplicates", "bad_records", "late"]:
+            totals[name] = totals.get(name, 0) + report[name]
+    passed = (folder / "passed").read_bytes().splitlines()
+    dropped = (folder / "dropped").read_bytes().splitlines()
+    place = {row: i for i, row in enumerate(rows)}
+    verdicts = {**{place[row]: True for row in passed}, **{place[row]: False for row in dropped}}
+    for name, lines in [("passed", passed), ("dropped", dropped)]:
+        if [place[row] for row in lines] != sorted(place[row] for row in lines):
+            return f"run {seed}: {' '.join(words)}: {name} out of order"
+    if len(passed) + len(dropped) != len(rows) or len(verdicts) != len(rows):
+        return f"run {seed}: {' '.join(words)}: {len(rows)} rows became {len(passed)} and {len(dropped)}"
+    problem, counts = follow(case, [verdicts[i] for i in range(len(rows))])
+    if not problem and counts != totals:
+        # An event that is late, a little older than the window and dropped may be a duplicate or dropped as late.
+        unsure = case.late == "drop" and counts["late"] - totals["late"] == totals["duplicates"] - counts["duplicates"] > 0
+        problem = None if unsure else f"counts {totals}, twin {counts}"
+    if problem:
+        return f"run {seed}: {' '.join(words)}: {problem}\n  {b' '.join(rows[:200])!r}"
+    return None
+
+
 # ---- running ------------------------------------------------------------------------------------------------------
 
 def feed(rng, pipe, text):
@@ -294,13 +445,14 @@ def run(nodup, seed, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodup", required=True)
-    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--runs", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     failed = 0
     with tempfile.TemporaryDirectory(prefix="nodup_twin_") as folder:
         for seed in range(options.seed, options.seed + options.runs):
-            report = run(os.path.abspath(options.nodup), seed, Path(folder))
+            one_run = run_window if seed % 3 == 0 else run
+            report = one_run(os.path.abspath(options.nodup), seed, Path(folder))
             if report:
                 failed += 1
                 print(report)

@@ -57,6 +57,24 @@ TEST_P(WindowRoundTrip, BatchEqualsSingle) {
   }));
 }
 
+// A filter that is overrun all the time, where generations end by their number of keys and by time alike.
+TEST_P(WindowRoundTrip, BatchEqualsSingleWhenFull) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    const Window window{.span = 1000, .lateness = seed % 3 * 50, .slack = 0.15, .refresh = seed % 2 == 1};
+    std::vector<Step> steps(30);
+    for (Step& step : steps)
+      step = {static_cast<unsigned>(random.below(50)), static_cast<unsigned>(random.below(kWhats)),
+              static_cast<unsigned>(random.below(300)), static_cast<unsigned>(1 + random.below(12))};
+    const std::vector<Event> events = stream_of(steps, window, 1000);
+    const Goal goal{.keys = 20, .error = 0.05, .window = window};
+    AnyFilter ones = kind().make(goal), batches = kind().make(goal);
+    const Answers single = play(ones, events, 1), batched = play(batches, events, 2 + random.below(60));
+    for (std::size_t i = 0; i < events.size(); ++i) ASSERT_TRUE(events[i].idle || single[i] == batched[i]) << seed;
+    ASSERT_TRUE(own_bytes(ones) == own_bytes(batches)) << seed;
+  }
+}
+
 // Errors in both directions agree as well: capacities of some twenty keys see to false positives.
 TEST_P(WindowRoundTrip, ContainsTellsWhatInsertAnswers) {
   EXPECT_TRUE(rc::check([&] {

@@ -204,6 +204,25 @@ TEST(HumanSeconds, Examples) {
   EXPECT_EQ(human_seconds(std::numeric_limits<double>::infinity()), "forever");
 }
 
+TEST(DurationText, Examples) {
+  constexpr std::uint64_t s = 1'000'000'000;
+  EXPECT_EQ(duration_text(0), "0s");
+  EXPECT_EQ(duration_text(1), "1ns");
+  EXPECT_EQ(duration_text(1'500), "1500ns");
+  EXPECT_EQ(duration_text(250'000'000), "250ms");
+  EXPECT_EQ(duration_text(90 * s), "90s");
+  EXPECT_EQ(duration_text(120 * s), "2m");
+  EXPECT_EQ(duration_text(3600 * s), "1h");
+  EXPECT_EQ(duration_text(86'400 * s), "24h");
+  EXPECT_EQ(duration_text(36 * 3600 * s), "36h");
+  EXPECT_EQ(duration_text(7 * 86'400 * s), "7d");
+}
+
+RC_GTEST_PROP(DurationText, IsExact, (std::uint64_t any)) {
+  const std::uint64_t value = any >> *rc::gen::inRange(1, 64);
+  RC_ASSERT(static_cast<std::uint64_t>(read_duration(duration_text(value)).count()) == value);
+}
+
 // What is printed can be read again, and says the same but for the digits left out: half of the last one
 // shown, which is 0.05 of at least 1 or 0.5 of at least 100.
 RC_GTEST_PROP(HumanNumbers, CanBeReadAgain, (std::uint64_t any)) {

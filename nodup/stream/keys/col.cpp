@@ -14,6 +14,7 @@
 
 #include "nodup/error.hpp"
 #include "nodup/stream/registry.hpp"
+#include "nodup/text/time.hpp"
 
 namespace nodup {
 namespace {
@@ -111,9 +112,14 @@ class RowCutter {
 };
 
 struct Column {
+  std::string option;        // where it was typed, for messages: "--key col:2,email"
   std::string name;          // empty: given by number
   std::uint64_t number = 0;  // 0: not known yet
 };
+
+[[noreturn]] void fail(const Column& column, const std::string& reason) {
+  throw Error(fmt::format("{}: {}", column.option, reason));
+}
 
 // Header names come from the input: they must not steer the terminal of whoever reads the message.
 std::string printable(std::string_view text) {
@@ -124,20 +130,66 @@ std::string printable(std::string_view text) {
   return copy;
 }
 
+Column parse_column(Column column, const std::string& text, bool escaped) {
+  if (text.empty()) fail(column, "a column is empty; columns look like 2,email");
+  const std::size_t digits_from = text[0] == '-' ? 1 : 0;
+  const bool is_number =
+      !escaped && text.size() > digits_from && text.find_first_not_of("0123456789", digits_from) == std::string::npos;
+  if (!is_number) {
+    column.name = text;
+    return column;
+  }
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), column.number);
+  if (error != std::errc() || end != text.data() + text.size() || column.number == 0) {
+    fail(column,
+         fmt::format("{} is no column: they are numbered from 1 (write \\{} for a column of that name)", text, text));
+  }
+  return column;
+}
+
+// Columns are separated by commas; a backslash makes the next byte part of a name.
+std::vector<Column> parse_columns(std::string_view specification, std::string_view flag) {
+  const Column blank{fmt::format("{} col:{}", flag, specification), "", 0};
+  std::vector<Column> columns;
+  std::string text;
+  bool escaped = false;
+  for (std::size_t i = 0; i <= specification.size(); ++i) {
+    if (i == specification.size() || specification[i] == ',') {
+      columns.push_back(parse_column(blank, text, escaped));
+      text.clear();
+      escaped = false;
+    } else if (specification[i] == '\\') {
+      if (++i == specification.size()) {
+        fail(blank, "a backslash at the end stands for nothing; write \\\\ for a backslash");
+      }
+      text += specification[i];
+      escaped = true;
+    } else {
+      text += specification[i];
+    }
+  }
+  return columns;
+}
+
 class ColKey final : public Key {
  public:
-  ColKey(std::string_view specification, const KeyContext& context)
-      : specification_(specification), cutter_(context.format) {
-    if (context.format.delimiter == 0) {
-      throw Error(
-          fmt::format("--key col:{} needs to know the columns: add --csv, --tsv or --delimiter", specification));
+  ColKey(const Wanted& wanted, const KeyContext& context) : cutter_(context.format) {
+    if (!wanted.key.empty()) columns_ = parse_columns(wanted.key, "--key");
+    key_columns_ = columns_.size();
+    has_time_ = !wanted.time.empty();
+    if (has_time_) {
+      const std::vector<Column> time = parse_columns(wanted.time, "--time");
+      if (time.size() > 1) fail(time[0], "a time is one column");
+      columns_.push_back(time[0]);
     }
-    parse();
+    if (context.format.delimiter == 0) {
+      throw Error(fmt::format("{} needs to know the columns: add --csv, --tsv or --delimiter", columns_[0].option));
+    }
     const auto named = std::find_if(columns_.begin(), columns_.end(), [](const Column& c) { return !c.name.empty(); });
     has_names_ = named != columns_.end();
     if (has_names_ && !context.format.header) {
-      fail(fmt::format("there is no header to find {} in; give the column's number, or add --header",
-                       printable(named->name)));
+      fail(*named, fmt::format("there is no header to find {} in; give the column's number, or add --header",
+                               printable(named->name)));
     }
     // Without a header row there is no input at all, and nothing will be asked of this key.
     if (context.header) {
@@ -150,14 +202,19 @@ class ColKey final : public Key {
     values_.resize(wanted_.size());
     for (const Column& column : columns_) {
       const auto place = std::lower_bound(wanted_.begin(), wanted_.end(), column.number);
-      places_.push_back(static_cast<std::size_t>(place - wanted_.begin()));
+      key_places_.push_back(static_cast<std::size_t>(place - wanted_.begin()));
+    }
+    if (has_time_) {
+      time_place_ = key_places_.back();
+      key_places_.pop_back();
     }
   }
 
   void extract(Batch& batch, const Hasher& hasher) override {
     batch.bad.clear();
-    batch.digests.resize(batch.size());
-    if (has_names_ && batch.size() > 0 && wanted_[0] == 0) fail("rows came before the header was known");
+    if (has_key()) batch.digests.resize(batch.size());
+    if (has_time_) batch.ticks.resize(batch.size());
+    if (has_names_ && batch.size() > 0 && wanted_[0] == 0) fail(columns_[0], "rows came before the header was known");
     if (has_names_ && batch.header > 0) check_header(batch);
     const std::size_t count = batch.size();
     for (std::size_t i = batch.header; i < count; ++i) {
@@ -166,51 +223,19 @@ class ColKey final : public Key {
       std::string_view row = batch.record(i);
       if (i == 0 && batch.first_record == 1 && row.starts_with(kByteOrderMark))
         row.remove_prefix(kByteOrderMark.size());
-      if (!unclosed && build_key(row, reason)) {
-        batch.digests[i] = hasher(frame_.bytes());
+      Tick tick = 0;
+      if (!unclosed && cut(row, reason) && read_tick(tick, reason)) {
+        if (has_key()) batch.digests[i] = hash(hasher);
       } else {
-        batch.digests[i] = {};
+        if (has_key()) batch.digests[i] = {};
         batch.bad.push_back({i, unclosed ? "quotes never close" : std::move(reason)});
       }
+      if (has_time_) batch.ticks[i] = tick;
     }
   }
 
  private:
-  [[noreturn]] void fail(const std::string& reason) const {
-    throw Error(fmt::format("--key col:{}: {}", specification_, reason));
-  }
-
-  void parse() {
-    std::string text;
-    bool escaped = false;
-    for (std::size_t i = 0; i <= specification_.size(); ++i) {
-      if (i == specification_.size() || specification_[i] == ',') {
-        columns_.push_back(parse_column(text, escaped));
-        text.clear();
-        escaped = false;
-      } else if (specification_[i] == '\\') {
-        if (++i == specification_.size()) fail("a backslash at the end stands for nothing; write \\\\ for a backslash");
-        text += specification_[i];
-        escaped = true;
-      } else {
-        text += specification_[i];
-      }
-    }
-  }
-
-  Column parse_column(const std::string& text, bool escaped) const {
-    if (text.empty()) fail("a column is empty; columns look like 2,email");
-    const std::size_t digits_from = text[0] == '-' ? 1 : 0;
-    const bool is_number =
-        !escaped && text.size() > digits_from && text.find_first_not_of("0123456789", digits_from) == std::string::npos;
-    if (!is_number) return {text, 0};
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number == 0) {
-      fail(fmt::format("{} is no column: they are numbered from 1 (write \\{} for a column of that name)", text, text));
-    }
-    return {"", number};
-  }
+  bool has_key() const { return key_columns_ > 0; }
 
   // The numbers of all columns, as this header has them.
   std::vector<std::uint64_t> find_names(std::string_view header) {
@@ -227,9 +252,9 @@ class ColKey final : public Key {
       }
       const auto found = std::find(names.begin(), names.end(), column.name);
       if (found == names.end())
-        fail(fmt::format("the header has no {}; it has {}", printable(column.name), list(names)));
+        fail(column, fmt::format("the header has no {}; it has {}", printable(column.name), list(names)));
       if (std::find(found + 1, names.end(), column.name) != names.end()) {
-        fail(fmt::format("the header has {} more than once; give the column's number", printable(column.name)));
+        fail(column, fmt::format("the header has {} more than once; give the column's number", printable(column.name)));
       }
       numbers.push_back(static_cast<std::uint64_t>(found - names.begin()) + 1);
     }
@@ -253,19 +278,20 @@ class ColKey final : public Key {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (numbers[i] == columns_[i].number) continue;
       fail(
+          columns_[i],
           fmt::format("{} is column {} in input {} but column {} in the first; run inputs with different columns apart",
                       printable(columns_[i].name), numbers[i], batch.input + 1, columns_[i].number));
     }
   }
 
-  bool build_key(std::string_view row, std::string& reason) {
+  bool cut(std::string_view row, std::string& reason) {
     cutter_.start(row);
     std::uint64_t number = 1;
     for (std::size_t i = 0; i < wanted_.size(); ++i, ++number) {
       for (; number < wanted_[i] && cutter_.more(); ++number) cutter_.skip();
       if (!cutter_.more()) {
         reason = cutter_.broken() ? "quotes never close"
-                                  : fmt::format("no column {} (the row has {})", wanted_[i], number - 1);
+                                  : fmt::format("no column {} (the row has {})", missing(number - 1), number - 1);
         return false;
       }
       values_[i] = cutter_.next();
@@ -274,16 +300,43 @@ class ColKey final : public Key {
       reason = "quotes never close";
       return false;
     }
-    frame_.clear();
-    for (const std::size_t place : places_) frame_.add(FieldTag::text, values_[place]);
     return true;
   }
 
-  std::string specification_;
+  // Of the columns that a row of so many lacks, the first of the key's, or the time's.
+  std::uint64_t missing(std::uint64_t has) const {
+    std::uint64_t first = 0;
+    for (std::size_t i = 0; i < key_columns_; ++i) {
+      const std::uint64_t number = columns_[i].number;
+      if (number > has && (first == 0 || number < first)) first = number;
+    }
+    return first != 0 ? first : columns_.back().number;
+  }
+
+  Digest hash(const Hasher& hasher) {
+    frame_.clear();
+    for (const std::size_t place : key_places_) frame_.add(FieldTag::text, values_[place]);
+    return hasher(frame_.bytes());
+  }
+
+  bool read_tick(Tick& tick, std::string& reason) const {
+    if (!has_time_) return true;
+    const std::string_view value = values_[time_place_];
+    if (read_time(value, tick)) return true;
+    tick = 0;
+    const Column& column = columns_.back();
+    reason = fmt::format("column {}: {}", column.name.empty() ? std::to_string(column.number) : printable(column.name),
+                         no_time(value));
+    return false;
+  }
+
   RowCutter cutter_;
-  std::vector<Column> columns_;           // in the order asked
+  std::vector<Column> columns_;  // in the order asked: those of the key, then that of the time
+  std::size_t key_columns_ = 0;  // how many of them are the key's
+  bool has_time_ = false;
   std::vector<std::uint64_t> wanted_;     // their numbers, ascending, each once
-  std::vector<std::size_t> places_;       // of columns_ in wanted_
+  std::vector<std::size_t> key_places_;   // of the key's columns in wanted_
+  std::size_t time_place_ = 0;            // of the time's
   std::vector<std::string_view> values_;  // of wanted_, in the row at hand
   bool has_names_ = false;
   KeyFrame frame_;
@@ -291,8 +344,8 @@ class ColKey final : public Key {
 
 }  // namespace
 
-std::unique_ptr<Key> make_col_key(std::string_view specification, const KeyContext& context) {
-  return std::make_unique<ColKey>(specification, context);
+std::unique_ptr<Key> make_col_key(const Wanted& wanted, const KeyContext& context) {
+  return std::make_unique<ColKey>(wanted, context);
 }
 
 }  // namespace nodup

@@ -27,6 +27,6 @@ class LineKey final : public Key {
 
 }  // namespace
 
-std::unique_ptr<Key> make_line_key(std::string_view, const KeyContext&) { return std::make_unique<LineKey>(); }
+std::unique_ptr<Key> make_line_key(const Wanted&, const KeyContext&) { return std::make_unique<LineKey>(); }
 
 }  // namespace nodup

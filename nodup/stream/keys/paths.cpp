@@ -29,9 +29,24 @@ std::uint64_t parse_index(std::string_view digits) {
   return index;
 }
 
+// The child for the step that is `like` this one (a Step or a node), or nullptr. `clash`: a child that may or may not
+// be the same, as [0] and .0 may.
+template <class Like>
+PathNode* find_child(PathNode& parent, const Like& like, bool& clash) {
+  for (PathNode& node : parent.children) {
+    if (node.by_index_only == like.by_index_only) {
+      if (like.by_index_only ? node.index == like.index : node.name == like.name) return &node;
+    } else if (node.index != PathNode::kNone && node.index == like.index) {
+      clash = true;
+      return nullptr;
+    }
+  }
+  return nullptr;
+}
+
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, std::string_view flag) : text_(text), flag_(flag) {}
 
   PathTree parse() {
     do {
@@ -44,7 +59,7 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const std::string& reason) const {
-    throw Error(fmt::format("--key json:{}: {}", text_, reason));
+    throw Error(fmt::format("{} json:{}: {}", flag_, text_, reason));
   }
   bool at_end() const { return at_ == text_.size(); }
   bool take(char c) {
@@ -116,13 +131,9 @@ class Parser {
   }
 
   PathNode& child(PathNode& parent, const Step& step) {
-    for (PathNode& node : parent.children) {
-      if (node.by_index_only == step.by_index_only) {
-        if (step.by_index_only ? node.index == step.index : node.name == step.name) return node;
-      } else if (node.index != PathNode::kNone && node.index == step.index) {
-        fail(fmt::format("[{0}] and .{0} may be the same element; write one of the two", step.index));
-      }
-    }
+    bool clash = false;
+    if (PathNode* const node = find_child(parent, step, clash)) return *node;
+    if (clash) fail(fmt::format("[{0}] and .{0} may be the same element; write one of the two", step.index));
     PathNode& added = parent.children.emplace_back();
     added.name = step.name;
     added.index = step.index;
@@ -135,13 +146,37 @@ class Parser {
     return added;
   }
 
-  std::string_view text_;
+  std::string_view text_, flag_;
   std::size_t at_ = 0;
   PathTree tree_;
 };
 
 }  // namespace
 
-PathTree parse_paths(std::string_view specification) { return Parser(specification).parse(); }
+PathTree parse_paths(std::string_view specification, std::string_view flag) {
+  return Parser(specification, flag).parse();
+}
+
+std::size_t add_path(PathTree& tree, const PathTree& other) {
+  PathNode* node = &tree.root;
+  const PathNode* step = &other.root;
+  while (step->slot == PathNode::kNone) {
+    if (node->slot != PathNode::kNone) return PathNode::kNone;
+    step = &step->children[0];
+    bool clash = false;
+    PathNode* const child = find_child(*node, *step, clash);
+    if (clash) return PathNode::kNone;
+    if (child == nullptr) {
+      // The rest of the path is new.
+      node = &node->children.emplace_back(*step);
+      while (!node->children.empty()) node = &node->children[0];
+      node->slot = tree.names.size();
+      tree.names.push_back(other.names[0]);
+      return node->slot;
+    }
+    node = child;
+  }
+  return node->slot;  // kNone if the key's paths go on from here
+}
 
 }  // namespace nodup

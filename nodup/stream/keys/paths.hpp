@@ -27,7 +27,7 @@ struct PathNode {
   // those that count: most names are recognised by one comparison.
   std::uint64_t start = 0, start_mask = 0;
   bool plain_name = false;   // a name without quotes: it stands in a record as it is, or with escapes
-  std::size_t slot = kNone;  // a leaf: its place in the key. Leaves have no children.
+  std::size_t slot = kNone;  // a leaf: its place in the key; a time has the place behind. Leaves have no children.
   std::vector<PathNode> children;
 
   // For the walk: the number of the last record in which it was met. The first of two equal names wins.
@@ -41,7 +41,11 @@ struct PathTree {
 
 // Steps are separated by dots, paths by commas; \. \, \[ and \\ stand for themselves. Throws Error when the
 // list is wrong, when a path is named twice, and when one lies inside another (the text of `ad` already holds
-// ad.id).
-PathTree parse_paths(std::string_view specification);
+// ad.id). `flag` is what it was typed behind, for messages.
+PathTree parse_paths(std::string_view specification, std::string_view flag);
+
+// Adds the one path of `other` and gives its slot, which may be that of an equal path. kNone, and nothing added, when
+// one lies inside the other or may do so.
+std::size_t add_path(PathTree& tree, const PathTree& other);
 
 }  // namespace nodup
