@@ -57,7 +57,8 @@ class Timer {
     bool equal_stages = false;      // as in the paper: each stage is like the first, and the errors add up
     std::uint64_t max_bytes = 0;    // 0: no limit
 
-    unsigned width() const;  // bits per cell
+    unsigned width() const;                  // bits per cell
+    double held(double keys_in_span) const;  // keys
   };
 
   static Params fit(const Goal& goal);
