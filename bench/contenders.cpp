@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "bench/contender.hpp"
+#include "nodup/filters/age_partitioned_blocked.hpp"
+#include "nodup/filters/aged_table.hpp"
 #include "nodup/filters/blocked.hpp"
 #include "nodup/filters/exact.hpp"
 #include "nodup/filters/filter.hpp"
@@ -63,6 +65,22 @@ Growing::Params growing_params(std::uint64_t bytes) {
   return {.keys = too_many - 1, .error = 1e-6};
 }
 
+// The longest window of a kind that ages within the bytes. Without times a generation ends when it has its share of
+// keys.
+template <Filter F>
+Contender window(std::string name, const Goal& goal) {
+  return contender<F>(std::move(name), [=](std::uint64_t bytes) {
+    Goal longest = goal;
+    longest.keys = greatest_where(1, bytes * 8, [&](std::uint64_t keys) {
+      Goal candidate = goal;
+      candidate.keys = candidate.window.span = keys;
+      return F::bytes(F::fit(candidate)) <= bytes;
+    });
+    longest.window.span = longest.keys;
+    return F::fit(longest);
+  });
+}
+
 }  // namespace
 
 std::uint64_t exact_capacity(std::uint64_t bytes) { return bytes / sizeof(Digest) * 4 / 5 - 4; }
@@ -74,6 +92,9 @@ std::vector<Contender> filters() {
       blocked({2, 8}, 21, "1e-4"),
       blocked({2, 16}, 31.4, "1e-6"),
       contender<Growing>("growing (1e-6)", growing_params),
+      window<AgedTable>("aged_table (1e-6)", {.error = 1e-6, .window = {.by_count = true}}),
+      window<AgePartitionedBlocked>("age_partitioned_blocked (1e-4, slack 1/3)",
+                                    {.error = 1e-4, .window = {.slack = 0.34, .by_count = true}}),
       bloom<Standard>(),
       bloom<Partitioned>(),
       contender<Exact>("exact", [](std::uint64_t bytes) { return Exact::Params{.keys = exact_capacity(bytes)}; }),

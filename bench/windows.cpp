@@ -232,12 +232,11 @@ void measure(std::uint64_t bytes, const Options& options) {
     runners.back()->fill();
   }
   const std::uint64_t piece = std::min<std::uint64_t>(16, bytes >> 20) * kTimed;
-  for (auto& r : runners) r->run(r->plan.keys, 0.5, nullptr);  // into the steady state of half repeats
-  for (std::uint64_t round = 0; round < options.rounds; ++round)
-    for (auto& r : runners) r->run(piece, 0.5, &r->half);
-  for (auto& r : runners) r->run(r->plan.keys, 0, nullptr);
   for (std::uint64_t round = 0; round < options.rounds; ++round)
     for (auto& r : runners) r->run(piece, 0, &r->distinct);
+  for (auto& r : runners) r->run(r->plan.keys / 2, 0.5, nullptr);  // towards the steady state of half repeats
+  for (std::uint64_t round = 0; round < options.rounds; ++round)
+    for (auto& r : runners) r->run(piece, 0.5, &r->half);
 
   fmt::print(
       "\n### {} MB\n\n"

@@ -98,6 +98,7 @@ Window asked_window(const DedupOptions& o) {
   window.lateness = static_cast<Tick>(o.lateness.value_or(std::chrono::nanoseconds(0)).count());
   window.slack = o.slack.value_or(window.slack);
   window.refresh = o.refresh;
+  window.by_count = o.window->by_count;
   return window;
 }
 

@@ -27,7 +27,7 @@ constexpr TagSet set_of(std::uint64_t tag) { return TagSet{1} << tag; }
 }  // namespace
 
 AgedTable::AgedTable(const Params& params, PagePolicy policy) : AgedTable(params, policy, {}) {
-  tables_.push_back(make_table(1));
+  tables_.push_back(make_table(1, params_.shape(1)));
   ask_for_growth();
 }
 // All buckets are to be cleared within the events of one generation, and a third to spare.
@@ -40,9 +40,8 @@ AgedTable::AgedTable(const Params& params, PagePolicy policy, std::vector<Table>
       listed_(kListed),
       tables_(std::move(tables)) {}
 
-AgedTable::Table AgedTable::make_table(std::uint64_t number) const {
-  const Slots::Shape wanted = params_.shape(number);
-  return {.slots = Slots(wanted, policy_), .number = number, .capacity = Params::capacity(wanted)};
+AgedTable::Table AgedTable::make_table(std::uint64_t number, const Slots::Shape& shape) const {
+  return {.slots = Slots(shape, policy_), .number = number, .capacity = Params::capacity(shape)};
 }
 
 // --- generations and their tags ---
@@ -171,6 +170,7 @@ void AgedTable::clear_listed(unsigned tag) noexcept {
     if (table.number != list.table) continue;
     for (std::uint64_t k = 0; k < list.size; ++k) {
       const Listed& key = listed_[tag * list_room() + k];
+      if (key.first >= table.slots.shape().buckets) continue;  // from a hostile file
       const Slots::Slot slot = table.slots.find(table.slots.place(key.first, key.fingerprint), set_of(tag));
       if (!slot.exists()) continue;
       table.slots.set_tag(slot, 0);
@@ -382,17 +382,19 @@ Erased AgedTable::erase(Digest d) noexcept {
 
 // --- size ---
 
-// Whether the table with this number may be made while `used` bytes are.
-bool AgedTable::may_make(std::uint64_t number, std::uint64_t used) const {
-  if (params_.window.by_count && params_.keys >= params_.window.span) return false;  // the first holds all
-  if (number > Params::kMostTables) return false;
-  const std::uint64_t more = params_.shape(number).bytes();
-  return params_.max_bytes == 0 || (used <= params_.max_bytes && more <= params_.max_bytes - used);
+// The table with this number, if it may be made while `used` bytes are.
+std::optional<AgedTable::Slots::Shape> AgedTable::may_make(std::uint64_t number, std::uint64_t used) const {
+  if (params_.window.by_count && params_.keys >= params_.window.span) return std::nullopt;  // the first holds all
+  if (number > Params::kMostTables) return std::nullopt;
+  const std::optional<Slots::Shape> shape = params_.shape_within_limit(number);
+  const bool too_much =
+      params_.max_bytes != 0 && shape && shape->bytes() > params_.max_bytes - std::min(used, params_.max_bytes);
+  return too_much ? std::nullopt : shape;
 }
 
 // Asked when tables come or go, for close_under_pressure. Depends on the events only, not on what make_room has made
 // ready.
-void AgedTable::ask_for_growth() noexcept { may_grow_ = may_make(tables_[open_].number + 1, bytes()); }
+void AgedTable::ask_for_growth() noexcept { may_grow_ = may_make(tables_[open_].number + 1, bytes()).has_value(); }
 
 void AgedTable::make_room(std::uint64_t more_keys) {
   // The search for room may fail before a table is full: then the next one must be there. Until it is written to, it
@@ -404,9 +406,11 @@ void AgedTable::make_room(std::uint64_t more_keys) {
   }
   std::uint64_t used = 0;
   for (const Table& table : tables_) used += table.slots.bytes();
-  while (room < more_keys && may_make(tables_.back().number + 1, used)) {
+  while (room < more_keys) {
     const std::uint64_t number = tables_.back().number + 1;
-    tables_.push_back(make_table(number));
+    const std::optional<Slots::Shape> next = may_make(number, used);
+    if (!next) return;
+    tables_.push_back(make_table(number, *next));
     used += tables_.back().slots.bytes();
     room += tables_.back().capacity / 10 * 8;
   }
@@ -439,7 +443,7 @@ Facts AgedTable::facts() const {
 // --- saved ---
 
 // keys u64 | error f64 | load f64 | tag bits, fingerprint bits, buckets u64 | window | generations | events since the
-// last clearing u64 | tables u64 | each: number, cursor u64, packed slots
+// last clearing u64 | tables u64 | each: number, buckets, cursor u64, packed slots
 void AgedTable::save(Writer& out) const {
   params_.save(out);
   generations_.save(out);
@@ -456,6 +460,7 @@ void AgedTable::save(Writer& out) const {
   out.u64(open_ + 1);
   for (std::size_t i = 0; i <= open_; ++i) {
     out.u64(tables_[i].number);
+    out.u64(tables_[i].slots.shape().buckets);
     out.u64(tables_[i].cursor);
     out.bytes(tables_[i].slots.payload());
   }
@@ -486,10 +491,14 @@ AgedTable AgedTable::load(Reader& in) {
   const std::uint64_t tables = in.u64("number of tables", 1, Params::kMostTables);
   for (std::uint64_t i = 0, number = 0; i < tables; ++i) {
     number = in.u64("number of a table", number + 1, Params::kMostTables);
-    const Slots::Shape wanted = p.shape(number);
+    Slots::Shape wanted = p.shape(number);
+    // Only the last table within a limit is smaller; see shape_within_limit.
+    wanted.buckets =
+        in.u64("number of buckets", number == 1 ? wanted.buckets : std::max<std::uint64_t>(wanted.buckets / 16, 1),
+               wanted.buckets);
     const std::uint64_t cursor = in.u64("cursor", 0, wanted.buckets - 1);
     in.require(wanted.payload_bytes(), "slots");
-    Table table = filter.make_table(number);
+    Table table = filter.make_table(number, wanted);
     table.cursor = cursor;
     in.bytes(table.slots.payload(), "slots");
     for (std::uint64_t bucket = 0; bucket < wanted.buckets; ++bucket) {

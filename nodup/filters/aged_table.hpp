@@ -24,6 +24,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -135,8 +136,8 @@ class AgedTable {
   void put(Table& table, Slots::Slot slot, const Slots::Place& place, unsigned overwritten) noexcept;
   static void remove(Table& table, Slots::Slot slot) noexcept;
   void insert_with_moves(Digest d, Tick t) noexcept;
-  Table make_table(std::uint64_t number) const;
-  bool may_make(std::uint64_t number, std::uint64_t used) const;
+  Table make_table(std::uint64_t number, const Slots::Shape& shape) const;
+  std::optional<Slots::Shape> may_make(std::uint64_t number, std::uint64_t used) const;
   void ask_for_growth() noexcept;
 
   Params params_;

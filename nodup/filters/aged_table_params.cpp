@@ -37,6 +37,12 @@ std::uint64_t buckets_for(double held, double load) {
          kSpareBuckets;
 }
 
+// The most that fit; see Shape::bytes.
+std::uint64_t buckets_within(std::uint64_t bytes, const AgedTableParams::Shape& shape) {
+  const std::uint64_t whole_lines = bytes / 64 * 64;
+  return whole_lines < 64 ? 0 : (whole_lines - 8) * 8 / shape.bucket_bits();
+}
+
 }  // namespace
 
 double AgedTableParams::most_held(double keys_in_window) const {
@@ -66,8 +72,7 @@ AgedTableParams AgedTableParams::fit(const Goal& goal) {
   while (p.bytes() > goal.bytes && p.fingerprint_bits + p.tag_bits > kLeastSlotBits)
     p.fingerprint_bits = std::min(p.fingerprint_bits - 1, SlotTable<true>::kWidestFingerprint);
   if (p.bytes() > goal.bytes) {
-    const std::uint64_t payload = std::max<std::uint64_t>(goal.bytes / 64 * 64, 64) - 8;
-    p.buckets = std::max<std::uint64_t>(payload * 8 / p.shape(1).bucket_bits(), 1);
+    p.buckets = std::max<std::uint64_t>(buckets_within(goal.bytes, p.shape(1)), 1);
     p.keys = std::min(p.keys, capacity(p.shape(1)));
   }
   return p;
@@ -81,6 +86,18 @@ AgedTableParams::Shape AgedTableParams::shape(std::uint64_t number) const {
   shape.fingerprint_bits = possible_fingerprint(theory::fingerprint_bits(kMostLoad, own), tag_bits);
   shape.buckets = buckets_for(most_held(static_cast<double>(theory::stage_keys(keys, number))), most_load);
   return shape;
+}
+
+std::optional<AgedTableParams::Shape> AgedTableParams::shape_within_limit(std::uint64_t number) const {
+  Shape wanted = shape(number);
+  if (number == 1 || max_bytes == 0) return wanted;
+  std::uint64_t left = max_bytes;
+  for (std::uint64_t before = 1; before < number; ++before) left -= std::min(left, shape(before).bytes());
+  if (wanted.bytes() <= left) return wanted;
+  const std::uint64_t buckets_left = buckets_within(left, wanted);
+  if (buckets_left < wanted.buckets / 16) return std::nullopt;
+  wanted.buckets = buckets_left;
+  return wanted;
 }
 
 std::uint64_t AgedTableParams::capacity(const Shape& shape) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "nodup/filters/filter.hpp"
 #include "nodup/filters/format.hpp"
@@ -31,6 +32,9 @@ struct AgedTableParams {
   // Of the table with this number, counted from 1. Each is for four times the keys of the one before; what the first
   // leaves of the error is shared as in `growing`.
   Shape shape(std::uint64_t number) const;
+  // The same within the memory limit: the last table that finds room may be smaller. None if there is no room for one
+  // worth having. It depends on the number only, so that what a filter holds depends on its events only.
+  std::optional<Shape> shape_within_limit(std::uint64_t number) const;
   // A table takes so many keys before it is full.
   static std::uint64_t capacity(const Shape& shape);
 
