@@ -116,7 +116,11 @@ std::vector<Flag> dedup_flags(DedupOptions& o) {
       {"--slack", "SHARE", window, "keys may be remembered longer than SPAN by this share of it (default 8%)",
        "Less slack takes more memory.", [&](S v) { o.slack = read_slack(v); }},
       {"--rate", "RATE", window, "how many events to expect per time, e.g. 50k/s",
-       "With SPAN it sizes the filter of a window of time.", [&](S v) { o.rate = read_rate(v); }},
+       "With SPAN it sizes the filter of a window of time.",
+       [&](S v) {
+         o.rate = read_rate(v);
+         if (*o.rate <= 0) throw Error("a rate of 0 would have nothing to hold");
+       }},
       {"--compact", "", window, "the least memory instead of the best speed", "", [&](S) { o.compact = true; }},
       {"--csv", "", in, "records are CSV rows: quoting as in RFC 4180, also newlines inside quotes", "",
        [&](S) { o.csv = true; }, true},

@@ -22,6 +22,7 @@ constexpr std::uint64_t kFirstKeys = 4'000'000;
 
 // Of a window of time at an unknown rate: less, because tables that were too small go when their keys are forgotten.
 constexpr std::uint64_t kFirstWindowKeys = 150'000;
+constexpr std::uint64_t kMostFirstWindowKeys = 200'000'000;  // under --memory: about a gigabyte
 
 std::string kind_for(const DedupOptions& options) {
   if (options.error == 0.0) {
@@ -137,7 +138,15 @@ ChosenFilter choose_window_filter(const DedupOptions& options, const Kind& kind,
 
   Goal fit = goal;
   std::vector<std::string> warnings;
-  if (options.memory) fit.keys = std::clamp<std::uint64_t>(most_keys(kind, goal), 1, goal.keys);
+  // At an unknown rate the whole of the memory, up to a size from where growing is soon enough.
+  if (options.memory)
+    fit.keys = std::clamp<std::uint64_t>(most_keys(kind, goal), 1, told ? goal.keys : kMostFirstWindowKeys);
+  if (told && fit.keys < goal.keys && kind.keeps_window)
+    throw Error(
+        fmt::format("{} keys at an error of {:g} do not fit --memory {}, and {} would not shorten the window but lose "
+                    "events: give more "
+                    "memory or a larger --error, or take --filter {}",
+                    human_count(goal.keys), goal.error, human_bytes(*options.memory), kind.name, kDefaultWindowKind));
   if (told && fit.keys < goal.keys) {
     const double share = static_cast<double>(fit.keys) / static_cast<double>(goal.keys);
     warnings.push_back(

@@ -167,10 +167,11 @@ void Dedup::warn_if_shrunk(const Counts& counts) {
   if (warned_of_window_ || !options_.window || counts.narrowest >= options_.window->ticks) return;
   warned_of_window_ = true;
   note(fmt::format(
-      "warning: the window has shrunk to {} of {} ({} keys in {}): older events are taken for new. More --memory, or a "
-      "larger --rate or --events, would have prevented it.",
+      "warning: the window has shrunk to {} of {} ({} keys in {}): older events are taken for new. {} would have "
+      "prevented it.",
       human_ticks(*options_.window, counts.narrowest), window_text(*options_.window),
-      human_count(chosen_->filter.keys()), human_bytes(chosen_->filter.bytes())));
+      human_count(chosen_->filter.keys()), human_bytes(chosen_->filter.bytes()),
+      options_.memory ? "More --memory" : "A larger --rate or --events"));
 }
 
 Report Dedup::report(const Counts& counts) {

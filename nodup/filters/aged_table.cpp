@@ -250,12 +250,14 @@ void AgedTable::remove(Table& table, Slots::Slot slot) noexcept {
 
 // In a table that takes no new keys any more. True if d is there and stays there.
 bool AgedTable::seen_in(Table& table, Digest d, bool& is_new) noexcept {
-  const Slots::Slot slot = table.slots.find(table.slots.place(d), moment_.counting);
+  const Slots::Slot slot = table.slots.find(table.slots.place(d), tags_live_);
   if (!slot.exists()) return false;
-  if (!seen_again(table.slots.tag(slot))) return true;
+  const unsigned tag = table.slots.tag(slot);
+  const bool is_known = (moment_.counting >> tag & 1) != 0;
+  if (is_known && !seen_again(tag)) return true;
   // It moves to the table that takes keys, so that this one can go.
   remove(table, slot);
-  is_new = false;
+  is_new = is_new && !is_known;
   return false;
 }
 
@@ -272,16 +274,18 @@ bool AgedTable::seen_in(Table& table, Digest d, bool& is_new) noexcept {
 
   Table& table = tables_[open_];
   if (const unsigned matches = table.slots.matches(place); matches != 0) {
-    // Rarely of a generation that is over, or too old for this event: then it counts for nothing.
-    if (const Slots::Slot slot = table.slots.first_of(matches, place, moment_.counting); slot.exists()) {
+    const Slots::Slot slot = table.slots.first_of(matches, place, tags_live_);
+    if (slot.exists()) {
+      // Too old for this event, but kept for late ones: it is new, and has one slot all the same.
       const unsigned tag = table.slots.tag(slot);
-      if (seen_again(tag)) {
+      const bool is_known = (moment_.counting >> tag & 1) != 0;
+      if (!is_known || seen_again(tag)) {
         table.slots.set_tag(slot, moment_.tag);
         list(table, place);
         --table.carried[tag];
         ++table.carried[moment_.tag];
       }
-      return false;
+      return is_new && !is_known;
     }
   }
   const Four first = table.slots.free(place.first), second = table.slots.free(place.second);
@@ -365,7 +369,7 @@ void AgedTable::insert_with_moves(Digest d, Tick t) noexcept {
 // window to give up at once.
 void AgedTable::close_under_pressure(Tick t) noexcept {
   const Table& table = tables_[open_];
-  if (table.carried[moment_.tag] * 8 < table.capacity || table.live * 4 < table.capacity * 3) return;
+  if (table.carried[moment_.tag] * 8 < table.capacity || table.live * 2 < table.capacity) return;
   if (generations_.count() == generations_.live() || generations_[0].tag != moment_.tag || unused_tag() == 0) return;
   open_generation(t);
 }

@@ -34,6 +34,7 @@ struct WindowReading {
   Tick asked = Window::kEndless;      // the span it is to hold
   Tick effective = Window::kEndless;  // the span it holds for sure, also for late events; less than asked when memory
                                       // was short, 0: nothing is sure
+  Tick narrowest = Window::kEndless;  // the least it ever held since it was made or loaded
   std::uint64_t dropped_in_slack =
       0;  // duplicates whose first event may be older than the window (but within the slack)
 };

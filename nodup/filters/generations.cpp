@@ -53,6 +53,7 @@ Generation& Generations::open(Tick t) {
 void Generations::give_up_oldest() {
   if ((*this)[count_ - 1].keys > 0) given_up_ = std::max(given_up_, (*this)[count_ - 1].end);
   --count_;
+  narrowest_ = std::min(narrowest_, reading().effective);
 }
 
 bool Generations::oldest_is_over() const { return count_ > 0 && (*this)[count_ - 1].end <= since(now_, kept(window_)); }
@@ -81,8 +82,11 @@ Tick Generations::earliest(std::uint64_t age) const {
 
 // What is promised holds for the latest event that may still come, too.
 WindowReading Generations::reading() const {
-  WindowReading reading{
-      .now = now_, .asked = window_.span, .effective = window_.span, .dropped_in_slack = dropped_in_slack_};
+  WindowReading reading{.now = now_,
+                        .asked = window_.span,
+                        .effective = window_.span,
+                        .narrowest = narrowest_,
+                        .dropped_in_slack = dropped_in_slack_};
   if (given_up_ > 0) reading.effective = std::min(window_.span, since(since(now_, window_.lateness), given_up_));
   return reading;
 }

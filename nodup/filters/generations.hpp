@@ -92,6 +92,7 @@ class Generations {
   Tick length_;
   Tick now_ = 0;
   Tick given_up_ = 0;  // end of the newest generation that was given up early
+  Tick narrowest_ = Window::kEndless;
   std::uint64_t dropped_in_slack_ = 0;
   std::vector<Generation> ring_;
   std::uint64_t newest_ = 0, count_ = 0;

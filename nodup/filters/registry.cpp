@@ -21,6 +21,9 @@ namespace nodup {
 
 namespace {
 
+template <class F>
+concept KeepsWindow = F::kKeepsWindow;
+
 template <Filter F>
 constexpr Kind kind_of() {
   return {.name = F::kName,
@@ -31,6 +34,7 @@ constexpr Kind kind_of() {
           .merges = Mergeable<F>,
           .ages = Ageing<F>,
           .erases = Erasable<F>,
+          .keeps_window = KeepsWindow<F>,
           .plan =
               [](const Goal& goal) {
                 const typename F::Params p = F::fit(goal);

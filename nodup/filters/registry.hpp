@@ -24,12 +24,13 @@ struct Plan {
 struct Kind {
   std::string_view name;
   std::string_view summary;
-  std::string_view errors;  // in a user's words: which mistakes it makes
-  bool grows;               // takes any number of keys
-  bool stage;               // may be a stage of `growing`
-  bool merges;              // two of the same parameters make their union
-  bool ages;                // holds a sliding window
-  bool erases;              // can forget one key
+  std::string_view errors;    // in a user's words: which mistakes it makes
+  bool grows;                 // takes any number of keys
+  bool stage;                 // may be a stage of `growing`
+  bool merges;                // two of the same parameters make their union
+  bool ages;                  // holds a sliding window
+  bool erases;                // can forget one key
+  bool keeps_window = false;  // ages, and under a limit on memory its error rises; the others shorten their window
   Plan (*plan)(const Goal&);
   AnyFilter (*make)(const Goal&);
   AnyFilter (*load)(Reader&);

@@ -142,6 +142,7 @@ void Timer::drop_generation() noexcept {
 
 void Timer::open_generation(Tick t) noexcept {
   const std::uint64_t tag = next_tag();
+  if (order_[tag] == 0) cursor_ = newest().sweep(cursor_, kLargeSweep, tag);
   if (generations_.count() == generations_.live() || newest().counts[tag] > 0) {
     if (generations_.count() > 0) {
       generations_[0].end = std::max(generations_[0].end, plus(t, 1));

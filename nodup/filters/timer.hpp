@@ -10,9 +10,10 @@
 //
 // Tags are given out in turn and used again. A tag is used again only when no cell carries it, and a cursor sees to
 // that: with the time that passes, twice as fast as needed, but never more than a small piece per event (kMostSweep).
-// Should it come too late (a large filter, and fewer than some hundred events per generation), the newest generation is
-// extended: its keys are kept longer, beyond the slack; never a false negative. Only when nothing is left in the window
-// and no tag is free is the array given back to the system and taken anew.
+// Should it come too late (an array made for far more than comes), a larger piece is swept (kLargeSweep), and if even
+// that does not do, the newest generation is extended: its keys are kept longer, beyond the slack; never a false
+// negative. Only when nothing is left in the window and no tag is free is the array given back to the system and taken
+// anew.
 //
 // Growing and shrinking (section 5): a row of such arrays ("stages"). New keys go into the newest; when that is full by
 // the number of its live cells (or of the keys ever put into it) the next stage is opened; an older one goes when its
@@ -44,6 +45,8 @@ class Timer {
   static constexpr std::string_view kName = "timer";
   static constexpr std::string_view kSummary = "Bloom filter of packed timers: a sliding window that grows and shrinks";
   static constexpr std::string_view kErrors = "a new event may be dropped (false positive); a duplicate never passes";
+
+  static constexpr bool kKeepsWindow = true;  // under a limit on memory the error rises instead
 
   struct Params {
     std::uint64_t cells = 4096;  // of the first stage
@@ -99,6 +102,9 @@ class Timer {
   // At most so many cells are looked at in one go, some 10 microseconds; of arrays above 2^24 cells a 256th, so that a
   // few hundred events are enough to get round.
   static constexpr std::uint64_t kMostSweep = std::uint64_t{1} << 16;
+  // When a generation must open and its tag is still in use, which takes an array made for far more than comes: a few
+  // milliseconds.
+  static constexpr std::uint64_t kLargeSweep = std::uint64_t{1} << 25;
 
  private:
   struct Size {

@@ -226,7 +226,8 @@ void Pipeline::judge(Batch& batch) {
   count_losses(fresh);
   if (clock_.base() == TimeBase::none) return;
   filter_.advance(clock_.now());  // bad records count, too
-  counts_.narrowest = std::min(counts_.narrowest, filter_.window().effective);
+  const WindowReading window = filter_.window();
+  counts_.narrowest = std::min({counts_.narrowest, window.effective, window.narrowest});
 }
 
 // is_new_: the filter's answer for every record with a key. Late events that will be dropped if they are new are asked

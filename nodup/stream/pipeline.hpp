@@ -42,7 +42,7 @@ struct Counts {
   // New events that came too late to be judged by their own time: among the distinct if they pass, otherwise dropped,
   // not remembered, and among neither the distinct nor the duplicates.
   std::uint64_t late = 0;
-  Tick narrowest = Window::kEndless;  // the shortest window that was held after any batch
+  Tick narrowest = Window::kEndless;  // the shortest window that was held
 };
 
 class Pipeline {
