@@ -109,7 +109,7 @@ double age_block_capacity(double q) { return std::log(2.0) / -std::log1p(-1 / q)
 double age_block_fill(double load, std::uint64_t b, std::uint64_t q) {
   if (load <= 0) return 0;
   if (load > 60 * static_cast<double>(q)) return 1;  // a bit is missing in one line of 10^26
-  const double spread = 9 * std::sqrt(load) + 30;  // beyond it the Poisson weights are below 1e-15
+  const double spread = 9 * std::sqrt(load) + 30;    // beyond it the Poisson weights are below 1e-15
   const double first = load > spread ? std::floor(load - spread) : 0;
   const double zero = 1 - 1 / static_cast<double>(q);
   double weight = std::exp(first * std::log(load) - load - std::lgamma(first + 1));
