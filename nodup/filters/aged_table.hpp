@@ -112,6 +112,9 @@ class AgedTable {
     std::uint64_t size = 0;   // above list_room(): not all are on it
   };
   static constexpr std::uint64_t kListed = 4096;  // of all generations
+  // Clearing goes on every so many events, several buckets at a time.
+  static constexpr std::uint64_t kEventsPerClearing = 32;
+  static constexpr TagSet set_of(std::uint64_t tag) { return TagSet{1} << tag; }
   std::uint64_t list_room() const noexcept { return kListed >> params_.tag_bits; }
 
   AgedTable(const Params& params, PagePolicy policy, std::vector<Table> tables);
