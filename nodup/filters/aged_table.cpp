@@ -431,7 +431,7 @@ Rates AgedTable::rates() const {
     const double load = static_cast<double>(table.live) / static_cast<double>(table.slots.shape().slots());
     log_none += std::log1p(-theory::fingerprint_false_positive(load, table.slots.shape().fingerprint_bits));
   }
-  return {.false_positive = -std::expm1(log_none)};
+  return {.false_positive = 0 - std::expm1(log_none)};
 }
 Facts AgedTable::facts() const {
   Facts facts = params_.facts();

@@ -19,7 +19,9 @@
 // Errors: a false positive (a new event is LOST) at the rate of theory/fingerprint.hpp; never a false negative within
 // the effective window. erase() forgets one key: only for keys that were passed within the window (filter.hpp).
 // Cost: two cache lines for an event, some more for a new key in a table that is nearly full: `fast` (the default)
-// leaves 18 % of the slots free, `compact` 5 %. Threads: one at a time.
+// leaves 18 % of the slots free, `compact` 5 %.
+//
+// Threads: one at a time.
 #pragma once
 
 #include <array>

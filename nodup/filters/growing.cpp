@@ -172,7 +172,7 @@ std::uint64_t Growing::bytes() const {
 Rates Growing::rates() const {
   double log_none = 0;  // of the chance that no stage errs; a product would lose rates below 1e-16
   for (const Stage& stage : stages_) log_none += std::log1p(-stage.filter.rates().false_positive);
-  return {.false_positive = -std::expm1(log_none)};
+  return {.false_positive = 0 - std::expm1(log_none)};
 }
 Facts Growing::facts() const {
   Facts facts = {{"error", fmt::format("{:g}", params_.error)}, {"stages", std::to_string(open_ + 1)}};

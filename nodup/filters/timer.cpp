@@ -248,7 +248,7 @@ Rates Timer::rates() const {
     // The newest is where cells are still written over.
     rates.false_negative = one.false_negative;
   }
-  rates.false_positive = -std::expm1(log_none);
+  rates.false_positive = 0 - std::expm1(log_none);
   return rates;
 }
 
