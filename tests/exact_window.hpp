@@ -103,6 +103,7 @@ inline const Kind& exact_window_kind() {
                               .stage = false,
                               .merges = false,
                               .ages = true,
+                              .forgets = false,
                               .erases = true,
                               .plan =
                                   [](const Goal& goal) {

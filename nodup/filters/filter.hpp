@@ -86,6 +86,12 @@ concept Ageing = Filter<F> && requires(F f, const F c, Digest d, Tick t) {
   { F::slack(typename F::Params{}) } -> std::same_as<double>;
 };
 
+// Forgets by itself to take any number of keys in fixed memory, whatever the time: duplicates may pass, and
+// rates().false_negative says how often: for a duplicate of any of the keys passed so far, each equally likely. keys()
+// counts all keys it was told and judged new, also those forgotten since.
+template <class F>
+concept Forgetting = Filter<F> && F::kForgets;
+
 // Can forget one key. Only keys that were passed within the window may be erased: another key may look the same, and
 // was then judged a duplicate; to erase that one would forget the key that passed.
 enum class Erased { removed, absent, ambiguous };

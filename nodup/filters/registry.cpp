@@ -30,9 +30,10 @@ constexpr Kind kind_of() {
           .summary = F::kSummary,
           .errors = F::kErrors,
           .grows = Growable<F>,
-          .stage = !Growable<F> && !Ageing<F>,
+          .stage = !Growable<F> && !Ageing<F> && !Forgetting<F>,
           .merges = Mergeable<F>,
           .ages = Ageing<F>,
+          .forgets = Forgetting<F>,
           .erases = Erasable<F>,
           .keeps_window = KeepsWindow<F>,
           .plan =

@@ -29,6 +29,7 @@ struct Kind {
   bool stage;                 // may be a stage of `growing`
   bool merges;                // two of the same parameters make their union
   bool ages;                  // holds a sliding window
+  bool forgets;               // takes any number of keys in fixed memory: duplicates may pass
   bool erases;                // can forget one key
   bool keeps_window = false;  // ages, and under a limit on memory its error rises; the others shorten their window
   Plan (*plan)(const Goal&);

@@ -10,7 +10,7 @@ namespace nodup {
 std::vector<Plan> ranked_plans(const Goal& goal) {
   std::vector<Plan> plans;
   for (const Kind& kind : filter_kinds())
-    if (kind.ages != goal.window.endless()) plans.push_back(kind.plan(goal));
+    if (kind.ages != goal.window.endless() && !kind.forgets) plans.push_back(kind.plan(goal));
   std::ranges::stable_sort(plans, [&](const Plan& a, const Plan& b) { return better_plan(a, b, goal); });
   return plans;
 }
