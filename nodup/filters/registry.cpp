@@ -8,6 +8,7 @@
 #include "nodup/filters/age_partitioned.hpp"
 #include "nodup/filters/age_partitioned_blocked.hpp"
 #include "nodup/filters/aged_table.hpp"
+#include "nodup/filters/automatic.hpp"
 #include "nodup/filters/blocked.hpp"
 #include "nodup/filters/exact.hpp"
 #include "nodup/filters/fingerprint.hpp"
@@ -66,6 +67,8 @@ constexpr Kind kKinds[] = {
     kind_of<AgePartitionedBlocked>(),
     kind_of<AgePartitioned>(),
     kind_of<Timer>(),
+    // Any number of keys in fixed memory.
+    kind_of<Automatic>(),  // the default for it
 };
 
 }  // namespace
