@@ -250,11 +250,49 @@ void untold(const Experiment& lab) {
   }
 }
 
+// How long `--memory` alone remembers: after how many new keys per MiB of memory is a key forgotten?
+void ages(const Experiment& lab) {
+  Table table(
+      lab, "ages",
+      "How long the latest keys are remembered when the error is kept for ever\nBits and keys of full lines. After "
+      "how many thousands of new keys per MiB of memory so many of the keys are forgotten, in a full filter.",
+      {"error", "bits per key", "keys per line", "1 in 100", "1 in 10", "one half", "9 in 10"});
+  constexpr std::uint64_t kBytes = 1 << 20;
+  for (const double error : {1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9}) {
+    const Automatic::Params p = Automatic::fit({.error = error, .bytes = kBytes});
+    Automatic filter(p);
+    const auto slots = [&](unsigned i) { return static_cast<double>(SlotLine::slots_of(p.forms[i].bits)); };
+    const double share = static_cast<double>(p.first_lines) / static_cast<double>(p.lines);
+    const double per_line = share * slots(0) + (1 - share) * slots(1);
+    const auto capacity = static_cast<std::uint64_t>(per_line * static_cast<double>(p.lines));
+    std::uint64_t number = 0;
+    std::vector<Digest> newest;  // of a full filter
+    while (filter.keys() < 4 * capacity) {
+      const Digest next = key(number++);
+      if (filter.insert(next) && filter.keys() > 4 * capacity - 20'000) newest.push_back(next);
+    }
+    std::vector<double> row{512 / per_line, per_line};
+    std::uint64_t since = 0;
+    for (const double wanted : {0.01, 0.1, 0.5, 0.9}) {
+      const auto forgotten = [&] {
+        return std::ranges::count_if(newest, [&](const Digest& d) { return !filter.contains(d); });
+      };
+      // What looks seen by chance is not remembered.
+      const double enough = wanted * (1 - filter.rates().false_positive) * static_cast<double>(newest.size());
+      for (; static_cast<double>(forgotten()) < enough; ++since)
+        for (std::uint64_t i = 0; i < capacity / 200; ++i) filter.insert(key(number++));
+      row.push_back(static_cast<double>(since) * static_cast<double>(capacity / 200) / 1000);
+    }
+    table.numbers(fmt::format("{:g}", error), row);
+  }
+}
+
 }  // namespace
 
 void run(const Experiment& lab) {
   dominance(lab);
   untold(lab);
+  ages(lab);
   for (const Printed& printed : kPrinted)
     if (printed.millions == 1000 && printed.distinct == 0.9 && (printed.megabytes == 64 || printed.megabytes == 256))
       frontier(lab, printed);
