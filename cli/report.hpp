@@ -38,6 +38,7 @@ struct Report {
   double error = 0;  // reached: the chance that the next new event is dropped
   bool interrupted = false;
   std::optional<WindowReport> window = {};
+  std::optional<AuditReading> audit = {};
 };
 
 Report make_report(const Counts& counts, const AnyFilter& filter, const std::optional<WindowSpan>& window);
