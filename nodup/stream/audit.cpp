@@ -31,7 +31,8 @@ Audit::Audit(const Options& options)
       most_keys_(std::max<std::uint64_t>(options.most_keys, 1)) {
   if (!(options.rate > 0 && options.rate <= 1))
     throw Error(fmt::format("an audit of {} of the keys is out of range: above 0, at most 1", options.rate));
-  last_sampled_ = options.rate == 1 ? UINT64_MAX : static_cast<std::uint64_t>(options.rate * kTwoTo64);
+  last_sampled_ =
+      options.rate == 1 ? UINT64_MAX : static_cast<std::uint64_t>(std::max(options.rate * kTwoTo64, 1.0)) - 1;
   const double slack = timed_ ? std::ceil(options.window.slack * number(span_)) : 0;
   reach_ = sum(sum(span_, slack < kTwoTo64 ? static_cast<Tick>(slack) : Window::kEndless), options.window.lateness);
   frequent_sets_.resize(kFrequentSets);
