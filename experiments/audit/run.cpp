@@ -102,7 +102,7 @@ void run(const Experiment& lab) {
       EventGenerator events({.events = kEvents, .distinct = row.distinct, .shape = row.shape, .seed = seed});
       const Hasher hasher(seed);
       AnyFilter filter = row.make(row);
-      Audit audit({.rate = kRate, .window = row.window});
+      Audit audit({.rate = kRate, .window = row.window, .most_keys = 4096});
       Audit all({.rate = 1, .window = row.window, .most_keys = kEvents});
       std::array<Digest, kBatch> keys;
       std::array<Tick, kBatch> ticks;

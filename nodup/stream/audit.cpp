@@ -58,41 +58,44 @@ void Audit::count(Tally& tally, Truth truth, bool is_new) {
 }
 
 void Audit::observe(std::span<const Digest> keys, const Tick* ticks, const bool* is_new) {
-  constexpr std::uint64_t kScore = 0xFF;
+  if (timed_)
+    observe_all<true>(keys, ticks, is_new);
+  else
+    observe_all<false>(keys, ticks, is_new);
+}
+
+// Without a window a key in the cache was seen before, and that is all there is to know. Then there is no branch on
+// whether it is there: on skewed streams that is a coin flip.
+template <bool kTimed>
+void Audit::observe_all(std::span<const Digest> keys, const Tick* ticks, const bool* is_new) {
+  std::uint64_t others = other_events_;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Digest d = keys[i];
-    const Tick t = timed_ ? ticks[i] : 0;
-    const bool remember = is_new[i] || seen_counts_;
+    const Tick t = kTimed ? ticks[i] : 0;
+    const bool remember = !kTimed || is_new[i] || seen_counts_;
     FrequentSet& set = frequent_sets_[d.hi % kFrequentSets];
-    std::size_t way = FrequentSet::kWays;
-    for (std::size_t w = 0; w < FrequentSet::kWays; ++w)
-      if ((set.tag_and_score[w] ^ d.lo) <= kScore) way = w;
-    if (way < FrequentSet::kWays) {
-      count(frequent_, truth(set.latest[way], t), is_new[i]);
-      std::uint64_t& tag_and_score = set.tag_and_score[way];
-      tag_and_score += (tag_and_score & kScore) < kMostScore;
-      if (!timed_ || !remember) continue;
-      set.latest[way] = std::max(set.latest[way], t);
-      // It came as one of the others before, so it is followed.
-      if (sampled(d)) {
-        Followed& key = slot_of(d);
-        key.latest = key.known ? std::max(key.latest, t) : t;
-        key.known = true;
-      }
-      continue;
-    }
-    ++other_events_;
-    if (sampled(d)) observe_followed(d, t, is_new[i], remember);
-    // What was not remembered may have passed at a time that is not known here: no key for the cache.
-    if (!remember) continue;
-    way = misses_++ % FrequentSet::kWays;
-    if ((set.tag_and_score[way] & kScore) > 0) {
-      --set.tag_and_score[way];
+    const std::size_t found = set.find(d);
+    const bool frequent = found < FrequentSet::kWays;
+    const std::size_t way = frequent ? found : others % FrequentSet::kWays;
+    others += !frequent;
+    if (!frequent & sampled(d)) observe_followed(d, t, is_new[i], remember);
+    if constexpr (kTimed) {
+      if (frequent) count(frequent_, truth(set.latest[way], t), is_new[i]);
+      // What was not remembered may have passed at a time that is not known here: no key for the cache.
+      if (!frequent && !remember) continue;
     } else {
-      set.tag_and_score[way] = d.lo & ~kScore;
-      set.latest[way] = t;
+      frequent_.duplicates += frequent;
+      frequent_.passed += frequent & is_new[i];
+    }
+    const bool enters = set.touch(way, frequent, d);
+    if constexpr (kTimed) {
+      if (enters) set.latest[way] = t;
+      if (!frequent || !remember) continue;
+      set.latest[way] = std::max(set.latest[way], t);
+      if (sampled(d)) slot_of(d).remember(t);  // it came as one of the others before, so it is followed
     }
   }
+  other_events_ = others;
 }
 
 void Audit::observe_followed(Digest d, Tick t, bool is_new, bool remember) {
@@ -106,9 +109,7 @@ void Audit::observe_followed(Digest d, Tick t, bool is_new, bool remember) {
   }
   ++key->events;
   count(key->tally, key->known ? truth(key->latest, t) : Truth::fresh, is_new);
-  if (!remember) return;
-  key->latest = key->known ? std::max(key->latest, t) : t;
-  key->known = true;
+  if (remember) key->remember(t);
 }
 
 // Where it is, or belongs.
@@ -155,7 +156,7 @@ std::optional<Interval> Audit::estimate(Count errors, Count trials) const {
     if (frequent_n == 0) return std::nullopt;
     // Nothing to be wrong about in the sample: so there is little among the others, but how little?
     const double keys = m == 0 ? 0 : effective_keys(m, m_squared);
-    const double most = unsampled == 0 ? 0 : keys == 0 ? 1 : wilson(0, keys / unsampled, t_95(keys - 1)).high;
+    const double most = unsampled == 0 ? 0 : keys == 0 ? 1 : share_interval(0, keys / unsampled, keys - 1).high;
     const double total = frequent_n + most * others;
     return Interval{frequent_e / frequent_n, frequent_e / total, (frequent_e + most * others) / total};
   }
@@ -178,15 +179,14 @@ std::optional<Interval> Audit::estimate(Count errors, Count trials) const {
   const double share = scale * n / total;  // of the trials that the sample stands for
   const double p = e / n;
   const double keys = effective_keys(n, n_squared);
-  const double t = t_95(keys - 1);
   if (e > 0 && e < n) {
     const double independent = std::min(share * share * p * (1 - p) / variance, n / unsampled);
-    const Interval sampled = wilson(p, independent, t);
+    const Interval sampled = share_interval(p, independent, keys - 1);
     return Interval{rate, rate - share * (p - sampled.low), rate + share * (sampled.high - p)};
   }
   // All right or all wrong: the residuals tell only how well the share is known. Each key may have been one trial.
-  const Interval sampled = wilson(p, keys / unsampled, t);
-  const double of_share = t * std::sqrt(variance);
+  const Interval sampled = share_interval(p, keys / unsampled, keys - 1);
+  const double of_share = t_95(keys - 1) * std::sqrt(variance);
   return Interval{rate, std::max(0.0, rate - std::hypot(share * (p - sampled.low), of_share)),
                   std::min(1.0, rate + std::hypot(share * (sampled.high - p), of_share))};
 }

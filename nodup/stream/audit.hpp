@@ -16,15 +16,17 @@
 // Estimate. The followed keys are a sample of clusters. How many other events there were is known, so it scales the
 // sample up: (frequent errors + scale * sampled errors) / (frequent trials + scale * sampled trials), a combined ratio
 // estimator; its variance comes from what each KEY adds to it (linearised, with finite population correction: at rate 1
-// nothing is estimated). The interval is Wilson's with the number of independent trials that have this variance (Korn
-// and Graubard 1998), and Student's t for as many keys as the trials are effectively spread over. experiments/audit
-// measures how often it holds the true rate.
+// nothing is estimated). The interval is that of Clopper and Pearson for the number of independent trials that would
+// have this variance, fewer if the trials are effectively spread over few keys (Korn and Graubard 1998).
+// experiments/audit measures how often it holds the true rate.
 //
 // Memory is fixed: when the table of followed keys is full, the sampling rate is halved, and the keys no longer in the
 // sample are dropped with all their counts: what stays is a sample of the whole stream at the lower rate.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -78,20 +80,42 @@ class Audit {
     Tally tally;
     Tick latest = 0;     // when it was passed (or seen) last
     bool known = false;  // it was passed (or seen)
+
+    void remember(Tick t) {
+      latest = known ? std::max(latest, t) : t;
+      known = true;
+    }
   };
 
   // A cache line of keys that come often. The tag is the key's lower half, whose last byte gives way to a score: hits
-  // raise it, misses lower it, and at 0 the key is replaced. Another key looks the same with probability 2^-68.
+  // raise it, misses lower it, and at 0 the key is replaced. Another key looks the same with probability 2^-68, and an
+  // empty place like a key with 2^-56.
   struct alignas(64) FrequentSet {
     static constexpr std::size_t kWays = 4;
+    static constexpr std::uint64_t kScore = 0xFF;  // the bits, and the highest: some million other keys wear it off
+
     std::array<std::uint64_t, kWays> tag_and_score{};
     std::array<Tick, kWays> latest{};
+
+    // kWays: it is not here. No branch on which one it is: that is anyone's guess.
+    std::size_t find(Digest d) const {
+      unsigned found = 1u << kWays;
+      for (std::size_t way = 0; way < kWays; ++way)
+        found |= static_cast<unsigned>((tag_and_score[way] ^ d.lo) <= kScore) << way;
+      return static_cast<std::size_t>(std::countr_zero(found));
+    }
+    // A key that is here gains; another one weakens the one whose turn it is, or takes its place: then it is true.
+    bool touch(std::size_t way, bool here, Digest d) {
+      const std::uint64_t held = tag_and_score[way], score = held & kScore;
+      const bool enters = !here && score == 0;
+      const std::uint64_t kept = here ? held + (score < kScore) : held - 1;
+      tag_and_score[way] = enters ? d.lo & ~kScore : kept;
+      return enters;
+    }
   };
   // 256 KiB, to stay in the second-level cache beside the filter's own lines. At 1/1024 a key is in the sample by luck
   // if it has less than a thousandth of the events; the cache holds those down to about 1/16384.
   static constexpr std::uint64_t kFrequentSets = 4096;
-  // So that what was frequent once is gone after some million other keys.
-  static constexpr std::uint64_t kMostScore = 255;
 
   enum class Truth { fresh, duplicate, either };
   Truth truth(Tick latest, Tick t) const;
@@ -104,6 +128,8 @@ class Audit {
   bool sampled(Digest d) const { return sample_hash(d) <= last_sampled_; }
   double rate() const;
 
+  template <bool kTimed>
+  void observe_all(std::span<const Digest> keys, const Tick* ticks, const bool* is_new);
   void observe_followed(Digest d, Tick t, bool is_new, bool remember);
   Followed& slot_of(Digest d);
   void halve();
@@ -117,9 +143,8 @@ class Audit {
   std::uint64_t most_keys_;
 
   std::vector<FrequentSet> frequent_sets_;
-  std::uint64_t misses_ = 0;  // takes the ways of a set in turn
   Tally frequent_;
-  std::uint64_t other_events_ = 0;
+  std::uint64_t other_events_ = 0;  // also takes the ways of a set in turn
   std::vector<Followed> followed_;  // open addressing, at most 3/4 full
   std::uint64_t keys_ = 0;
 };
