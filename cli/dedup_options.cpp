@@ -190,7 +190,7 @@ std::vector<Flag> dedup_flags(DedupOptions& o) {
        [&](S v) { o.seed = read_count(v); }},
       {"--audit", "SHARE", talk,
        "follow this share of the keys exactly and report the measured error rates, e.g. 1/1024",
-       "Both rates, lost events and duplicates that passed, with 95 % intervals. Takes 6.5 MiB. On at 1/1024 for "
+       "Both rates, lost events and duplicates that passed, with 95 % intervals. Takes 6.3 MiB. On at 1/1024 for "
        "filters "
        "that forget by themselves; off otherwise, or with `off`. Not with a --state of an earlier run: the audit must "
        "see "

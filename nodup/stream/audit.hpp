@@ -97,12 +97,10 @@ class Audit {
     std::array<std::uint64_t, kWays> tag_and_score{};
     std::array<Tick, kWays> latest{};
 
-    // kWays: it is not here. No branch on which one it is: that is anyone's guess.
+    // kWays: it is not here.
     std::size_t find(Digest d) const {
-      unsigned found = 1u << kWays;
-      for (std::size_t way = 0; way < kWays; ++way)
-        found |= static_cast<unsigned>((tag_and_score[way] ^ d.lo) <= kScore) << way;
-      return static_cast<std::size_t>(std::countr_zero(found));
+      const auto is = [&](std::size_t way) { return (tag_and_score[way] ^ d.lo) <= kScore; };
+      return is(0) ? 0 : is(1) ? 1 : is(2) ? 2 : is(3) ? 3 : kWays;
     }
     // A key that is here gains; another one weakens the one whose turn it is, or takes its place: then it is true.
     bool touch(std::size_t way, bool here, Digest d) {
