@@ -8,6 +8,7 @@
 #include "nodup/filters/age_partitioned.hpp"
 #include "nodup/filters/age_partitioned_blocked.hpp"
 #include "nodup/filters/aged_table.hpp"
+#include "nodup/filters/automatic.hpp"
 #include "nodup/filters/biased.hpp"
 #include "nodup/filters/biased_single.hpp"
 #include "nodup/filters/blocked.hpp"
@@ -71,7 +72,8 @@ constexpr Kind kKinds[] = {
     kind_of<AgePartitionedBlocked>(),
     kind_of<AgePartitioned>(),
     kind_of<Timer>(),
-    // Any number of keys in fixed memory: they forget at random.
+    // Any number of keys in fixed memory.
+    kind_of<Automatic>(),  // the default for it
     kind_of<Stable>(),
     kind_of<Reservoir>(),
     kind_of<Biased>(),
