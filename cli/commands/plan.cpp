@@ -22,6 +22,7 @@ constexpr Example kExamples[] = {
     {"nodup plan --rate 50k/s --time 24h --error 0.01%", "a day of a stream"},
     {"nodup plan --events 1e9 --memory 1G", "how wrong a gigabyte would be"},
     {"nodup plan --memory 64M --distinct 600M --events 1e9", "what an endless stream loses and passes in 64 MiB"},
+    {"nodup plan --memory 64M --distinct 600M --events 1e9 --error 5%", "the same, if 5 % of new events may be lost"},
     {"nodup plan --window 24h --rate 50k/s --error 1e-4", "a sliding window of a day"},
     {"nodup plan --window 10M", "of ten million records"},
 };
@@ -34,16 +35,18 @@ constexpr CommandText kText = {
         "Ranks the filters for a goal, the best first, with memory, error and cache lines touched per event. The "
         "error is the chance that a new event is dropped once all events are in; all events are taken as distinct. "
         "With --window: the filters that hold a sliding window, for the events within it, and their slack: by how much "
-        "longer than the window a key may be remembered. With --distinct and --memory: every filter that keeps within "
-        "the "
-        "memory, those that forget among them, and what it does over the whole of such a stream, whose duplicates come "
-        "at "
-        "any distance: the share of new events that is lost, of duplicates that pass, and of all events that is judged "
-        "wrongly. Each filter is tried on a stream and in a memory that are smaller in the same proportion. First come "
-        "those that lose no more than --error, those that pass fewer duplicates before the others; then the rest, by "
-        "wrong judgements.",
+        "longer than the window a key may be remembered. With --distinct and --memory: what each filter that keeps "
+        "within the memory would lose and pass over the whole of a long stream.",
     .examples = kExamples,
 };
+
+constexpr const char* kDistinctDetail =
+    "Every filter but those for windows, made as for --events COUNT and tried on a stream and in a memory that are\n"
+    "smaller in the same proportion; duplicates come at any distance. Shown are the shares of new events that are "
+    "lost,\n"
+    "of duplicates that pass, and of all events that are judged wrongly. First come the filters that lose no more "
+    "than\n"
+    "--error, by the duplicates they pass; then the others, by their wrong judgements.\n";
 
 class PlanCommand final : public Command {
  public:
@@ -57,7 +60,7 @@ class PlanCommand final : public Command {
         {"--time", "TIME", "Goal", "and for how long, e.g. 24h", "",
          [&](S v) { time_ = std::chrono::duration<double>(read_duration(v)).count(); }, true},
         {"--distinct", "COUNT", "Goal", "so many of the events are distinct: the rates of each filter within --memory",
-         "", [&](S v) { distinct_ = read_count(v); }, true},
+         kDistinctDetail, [&](S v) { distinct_ = read_count(v); }, true},
         {"-w,--window", "SPAN", "Goal", "a sliding window: a time (24h; with --rate or --events) or records (10M)", "",
          [&](S v) { window_ = read_window(v); }, true},
         {"--slack", "SHARE", "Goal", "keys may be remembered longer than SPAN by this share of it (default 8%)", "",

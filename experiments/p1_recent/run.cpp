@@ -50,21 +50,29 @@ Trial trial_of(const Stream& stream, std::uint64_t events) {
   return Trial(std::move(keys));
 }
 
-// What the filter is made for. A window is as long as the bytes allow at the error: filters that shorten theirs under a
-// limit are asked for one as long as the stream, the others for as many events as they can hold.
-Goal goal_of(const Kind& kind, double error, std::uint64_t bytes, std::uint64_t events) {
-  Goal goal{
-      .keys = static_cast<std::uint64_t>(kDistinct * static_cast<double>(events)), .error = error, .bytes = bytes};
-  if (!kind.ages) return goal;
-  goal.window = {.span = events, .by_count = true};
-  goal.keys = std::max<std::uint64_t>(1, most_keys(kind, goal));
-  if (kind.keeps_window) goal.window.span = goal.keys;
-  return goal;
-}
-
 // The three families that are compared, each by its best.
 enum Family { plain, forgetting, window };
 Family family_of(const Kind& kind) { return kind.ages ? window : kind.forgets ? forgetting : plain; }
+
+// What the filter is made for. Those that keep every key are told how many there are; those that forget are not, as on
+// a stream without an end. A window is as long as the bytes allow at the error: filters that shorten theirs under a
+// limit are asked for one as long as the stream, the others for as many events as they can hold.
+Goal goal_of(const Kind& kind, double error, std::uint64_t bytes, std::uint64_t events) {
+  Goal goal{.error = error, .bytes = bytes};
+  switch (family_of(kind)) {
+    case plain:
+      goal.keys = static_cast<std::uint64_t>(kDistinct * static_cast<double>(events));
+      break;
+    case forgetting:
+      break;
+    case window:
+      goal.window = {.span = events, .by_count = true};
+      goal.keys = std::max<std::uint64_t>(1, most_keys(kind, goal));
+      if (kind.keeps_window) goal.window.span = goal.keys;
+      break;
+  }
+  return goal;
+}
 
 struct Best {
   double wrong = 2;

@@ -101,9 +101,10 @@ TEST(Forecast, RatesAreFreeOfScale) {
   const ScaledTrial whole = scaled_trial(stream, bytes);
   const ScaledTrial half = scaled_trial({stream.events / 2, stream.distinct / 2}, bytes / 2);
   for (const Kind& kind : filter_kinds()) {
-    if (kind.ages || kind.plan({.keys = stream.distinct, .bytes = bytes}).bytes > bytes) continue;
-    AnyFilter large = kind.make({.keys = stream.distinct, .bytes = bytes});
-    AnyFilter small = kind.make({.keys = stream.distinct / 2, .bytes = bytes / 2});
+    const Goal goal{.keys = stream.distinct, .error = 0.1, .bytes = bytes};
+    const Goal half_goal{.keys = stream.distinct / 2, .error = 0.1, .bytes = bytes / 2};
+    if (kind.ages || kind.plan(goal).bytes > bytes) continue;
+    AnyFilter large = kind.make(goal), small = kind.make(half_goal);
     const Outcome a = whole.trial.run(large), b = half.trial.run(small);
     const auto same = [&](double x, double y, std::uint64_t n) {
       // 1 %: filters are whole lines, arrays whole words.
@@ -141,8 +142,8 @@ TEST(Forecast, RanksWhatFits) {
 
 // Where no event of the sample is lost, the filter's own rate speaks.
 TEST(Forecast, RareErrorsAreKnown) {
-  const LongStream stream = billion(0.15);
-  for (const Forecast& f : ranked_forecasts({.keys = stream.distinct, .bytes = 512 * kMiB}, stream))
+  const LongStream stream{100'000, 15'000};
+  for (const Forecast& f : ranked_forecasts({.keys = stream.distinct, .bytes = 53'000}, stream))
     if (f.plan.kind == "standard") {
       EXPECT_GT(f.false_positive, 1e-9);
       EXPECT_LT(f.false_positive, 1e-6);
