@@ -38,7 +38,7 @@ template <class Good>
 double greatest_ratio(Good&& good) {
   double low = 1e-12, high = 16;
   if (!good(low)) return 0;
-  for (int i = 0; i < 40; ++i) {
+  while (high > low * 1.000001) {
     const double middle = std::sqrt(low * high);
     (good(middle) ? low : high) = middle;
   }

@@ -9,6 +9,14 @@ namespace nodup::theory {
 
 namespace {
 
+// p^k; k is a small whole number, and this is where the time goes.
+double power(double p, double k) {
+  double result = 1;
+  for (auto rest = static_cast<unsigned>(k); rest != 0; rest /= 2, p *= p)
+    if (rest % 2 != 0) result *= p;
+  return result;
+}
+
 // All in units of s: x = n / s keys passed, y = records / s read.
 struct Course {
   Resetting rule;
@@ -22,6 +30,7 @@ struct Course {
     double sets, clears;
     double new_share;  // 1 - X
   };
+  double records(const Rate& rate) const { return records_per_key > 0 ? records_per_key : 1 / rate.new_share; }
   Rate at(double p, double y) const {
     double q = 1, r = 1;
     switch (rule) {
@@ -40,7 +49,7 @@ struct Course {
           q = 1 / y;
         break;
     }
-    const double new_share = std::max(1 - std::pow(p, k), 1e-9);  // p may come as near to 1 as it likes
+    const double new_share = std::max(1 - power(p, k), 1e-9);  // p may come as near to 1 as it likes
     if (recurrence == Recurrence::printed) return {q, q, q * r, new_share};
     return {q, q / new_share, q * (1 / new_share + r), new_share};
   }
@@ -73,20 +82,20 @@ SampledMoment sampled_after(Resetting rule, double k, double s, double n, double
     const double step = std::min({near, end / kFineness, end - x});
     const Course::Rate first = course.at(p, y);
     const double middle = relaxed(p, first, step / 2);
-    const Course::Rate rate = course.at(middle, y + step / 2 * std::max(records_per_key, 1 / first.new_share));
+    const Course::Rate rate = course.at(middle, y + step / 2 * course.records(first));
     cohorts.push_back({step, rate.inserted, middle, fading + rate.clears * step / 2});
     p = relaxed(p, rate, step);
     fading += rate.clears * step;
     x += step;
-    y += step * std::max(records_per_key, 1 / rate.new_share);
+    y += step * course.records(rate);
   }
 
-  SampledMoment moment{.load = p, .false_positive = std::pow(p, k), .records = y * s};
+  SampledMoment moment{.load = p, .false_positive = power(p, k), .records = y * s};
   if (cohorts.empty()) return moment;
   double known = 0;
   for (const Cohort& c : cohorts) {
     const double fresh = std::exp(c.fading - fading);
-    const double inserted = std::pow(p + (1 - c.load) * fresh, k);
+    const double inserted = power(p + (1 - c.load) * fresh, k);
     // One that was not inserted looks seen when others have set its bits since.
     known += c.keys * (c.inserted * inserted + (1 - c.inserted) * moment.false_positive * (1 - fresh));
   }
