@@ -66,9 +66,41 @@ double noted_error(const SavedFilter& state) {
   throw Error(
       fmt::format("an error of {:g} for {} events needs {} ({}), --memory allows {}.\n"
                   "  With {} a new event would be dropped with probability {} at the end.\n"
-                  "  Give more memory, accept a larger --error, or add --degrade to go on with that.",
+                  "  Give more memory, accept a larger --error, add --degrade to go on with that, or take --filter {}, "
+                  "which keeps the error and lets duplicates of long ago pass.",
                   goal.error, human_count(goal.keys), human_bytes(needed.bytes), needed.kind, human_bytes(goal.bytes),
-                  human_bytes(possible.bytes), rate(possible.rates.false_positive)));
+                  human_bytes(possible.bytes), rate(possible.rates.false_positive), kDefaultEndlessKind));
+}
+
+// Kinds that forget take any number of keys in the memory there is: nothing to refuse. If COUNT is told they are fitted
+// for that many; a guess from the size of a file will not do, since more may come than was guessed.
+ChosenFilter choose_endless_filter(const DedupOptions& options, const Kind& kind, std::vector<std::string> warnings) {
+  if (!options.memory && !options.events)
+    throw UsageError(
+        fmt::format("--filter {} forgets, to stay within its memory: add --memory SIZE or --events COUNT", kind.name));
+  const Goal goal{.keys = options.events.value_or(0),
+                  .error = options.error.value_or(kDefaultError),
+                  .bytes = options.memory.value_or(0)};
+  return {kind.make(goal), goal, std::move(warnings)};
+}
+
+// What --memory alone means: the default filter if it surely holds all events, else one that forgets.
+bool needs_endless(const DedupOptions& options, std::optional<std::uint64_t> known, const Kind& kind) {
+  if (!options.memory || options.filter || options.degrade || options.error == 0.0) return false;
+  if (!known) return true;
+  const Goal free{.keys = *known, .error = options.error.value_or(kDefaultError)};
+  return kind.plan(free).bytes > *options.memory;
+}
+
+// Only where it is known that not all may fit.
+std::vector<std::string> will_forget(const DedupOptions& options, std::optional<std::uint64_t> known,
+                                     const Kind& needed) {
+  if (!known) return {};
+  const Goal free{.keys = *known, .error = options.error.value_or(kDefaultError)};
+  return {
+      fmt::format("{} cannot hold {} events at this error: should most of them be distinct, duplicates of events "
+                  "long ago will pass. {} would hold all.",
+                  human_bytes(*options.memory), human_count(*known), human_bytes(needed.plan(free).bytes))};
 }
 
 // The notes of a state about its window, in the order they are compared; those that do not apply are left out.
@@ -182,10 +214,13 @@ ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std
 
   const Kind& kind = filter_kind(kind_for(options));
   if (options.window) return choose_window_filter(options, kind, reader);
+  if (kind.forgets) return choose_endless_filter(options, kind, {});
   const bool exact = kind.name == "exact";
   Goal goal{.error = options.error.value_or(kDefaultError), .bytes = options.memory.value_or(0)};
   if (exact) goal.error = options.error.value_or(0);
   const std::optional<std::uint64_t> known = options.events ? options.events : reader.estimated_records();
+  if (needs_endless(options, known, kind))
+    return choose_endless_filter(options, filter_kind(kDefaultEndlessKind), will_forget(options, known, kind));
   if (!known && !kind.grows)
     throw UsageError(
         fmt::format("--filter {} has a fixed size and the number of events is unknown: add --events COUNT", kind.name));

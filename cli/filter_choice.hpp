@@ -18,6 +18,7 @@ namespace nodup::cli {
 
 inline constexpr std::string_view kDefaultKind = "growing";
 inline constexpr std::string_view kDefaultWindowKind = "aged_table";
+inline constexpr std::string_view kDefaultEndlessKind = "automatic";  // --memory, for more events than surely fit
 
 struct ChosenFilter {
   AnyFilter filter;
@@ -25,7 +26,7 @@ struct ChosenFilter {
   std::vector<std::string> warnings = {};  // what will be less than asked for, as far as that is known before reading
 };
 
-// Throws Error when the memory cannot hold the goal and --degrade was not given.
+// Throws Error when the memory cannot hold the goal with the filter named, and --degrade was not given.
 ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std::optional<SavedFilter> resumed);
 
 // Does the state fit the options? Throws Error naming what is in the state and what was asked for.

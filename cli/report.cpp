@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "nodup/filters/registry.hpp"
 #include "nodup/text/units.hpp"
 
 namespace nodup::cli {
@@ -62,7 +63,9 @@ Report make_report(const Counts& counts, const AnyFilter& filter, const std::opt
   report.parameters = filter.facts();
   report.filter_keys = filter.keys();
   report.memory_bytes = filter.bytes();
-  report.error = filter.rates().false_positive;
+  const Rates rates = filter.rates();
+  report.error = rates.false_positive;
+  if (filter_kind(filter.kind()).forgets) report.false_negative = rates.false_negative;
   if (window) report.window = make_window_report(*window, filter, counts.narrowest);
   return report;
 }
@@ -85,6 +88,9 @@ std::string text_report(const Report& r) {
   for (const auto& [name, value] : r.parameters) row("", fmt::format("{}: {}", name, value));
   if (r.window) window_rows(r, row);
   row("error", fmt::format("{:.3g} reached, {:g} asked (chance that a new event is dropped)", r.error, r.error_goal));
+  if (r.false_negative)
+    row("forgotten",
+        fmt::format("{:.3g} (chance that a duplicate of any key passed so far would pass)", *r.false_negative));
   row("expected lost", fmt::format("{:.3g} of the distinct events", c.expected_lost));
   return text;
 }
@@ -111,10 +117,10 @@ std::string json_report(const Report& r) {
       "{{\"events\":{},\"distinct\":{},\"duplicates\":{},\"bad_records\":{},\"bytes\":{},\"seconds\":{:.6f},"
       "\"events_per_second\":{},\"bytes_per_second\":{},\"key\":{},\"threads\":{},\"filter\":{},"
       "\"parameters\":{{{}}},\"filter_keys\":{},\"memory_bytes\":{},\"error_goal\":{:g},\"error\":{:.6g},"
-      "\"expected_lost\":{:.6g},\"interrupted\":{},\"window\":{}}}\n",
+      "\"false_negative\":{:.6g},\"expected_lost\":{:.6g},\"interrupted\":{},\"window\":{}}}\n",
       c.events, c.distinct, c.duplicates, c.bad_records, c.bytes, r.seconds, per_second(c.events, r.seconds),
       per_second(c.bytes, r.seconds), json_string(r.key), r.threads, json_string(r.filter), parameters, r.filter_keys,
-      r.memory_bytes, r.error_goal, r.error, c.expected_lost, r.interrupted,
+      r.memory_bytes, r.error_goal, r.error, r.false_negative.value_or(0), c.expected_lost, r.interrupted,
       r.window ? fmt::format("{{{},\"late\":{}}}", window_members(*r.window), c.late) : "null");
 }
 

@@ -36,6 +36,7 @@ constexpr Example kExamples[] = {
     {"tail -F app.log | nodup --window 24h", "duplicates of the last 24 hours"},
     {"nodup --window 1h --time json:ts --key json:id in.ndjson", "of an hour, by the events' own times"},
     {"nodup --window 10M access.log", "of the last ten million records"},
+    {"nodup --memory 64M --key json:url crawl.ndjson", "any length of stream in 64 MiB"},
     {"nodup --error 0 ids.txt", "exact: no event is lost, at 20 bytes and more per distinct key"},
 };
 
@@ -46,7 +47,9 @@ constexpr CommandText kText = {
     .about =
         "Reads events from files or standard input (`-`), gzip and zstd recognised, and writes each event once, in "
         "input "
-        "order. A duplicate never passes; a new event is dropped with the probability --error at most.",
+        "order. A new event is dropped with the probability --error at most. A duplicate never passes, unless --window "
+        "or "
+        "--memory limit what is remembered.",
     .examples = kExamples,
 };
 

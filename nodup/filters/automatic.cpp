@@ -257,7 +257,10 @@ Automatic Automatic::load(Reader& in) {
   }
   in.require(bytes(p), "lines");
   Automatic filter(p);
-  for (unsigned i = 0; i < 2; ++i) filter.parts_[i].passed = passed[i];
+  for (unsigned i = 0; i < 2; ++i) {
+    filter.parts_[i].passed = passed[i];
+    if (passed[i] > 0 && filter.lines_of(i) == 0) in.damaged("keys have passed where there are no lines");
+  }
   in.bytes(filter.table_.span(), "lines");
   filter.count_held(in);
   return filter;
