@@ -41,12 +41,11 @@ constexpr CommandText kText = {
 };
 
 constexpr const char* kDistinctDetail =
-    "Every filter but those for windows, made as for --events COUNT and tried on a stream and in a memory that are\n"
-    "smaller in the same proportion; duplicates come at any distance. Shown are the shares of new events that are "
-    "lost,\n"
-    "of duplicates that pass, and of all events that are judged wrongly. First come the filters that lose no more "
-    "than\n"
-    "--error, by the duplicates they pass; then the others, by their wrong judgements.\n";
+    "Every filter but those for windows, made as for --events COUNT and tried on a stream and in a memory that are "
+    "smaller "
+    "in the same proportion; duplicates come at any distance. Shown are the shares of new events that are lost, of "
+    "duplicates that pass, and of all events that are judged wrongly. First come the filters that lose no more than "
+    "--error, by the duplicates they pass; then the others, by their wrong judgements.";
 
 class PlanCommand final : public Command {
  public:
