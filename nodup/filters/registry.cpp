@@ -74,6 +74,7 @@ constexpr Kind kKinds[] = {
     kind_of<Timer>(),
     // Any number of keys in fixed memory.
     kind_of<Automatic>(),  // the default for it
+    // The same, forgetting at random.
     kind_of<Stable>(),
     kind_of<Reservoir>(),
     kind_of<Biased>(),
