@@ -20,10 +20,11 @@ namespace nodup {
 class CellArray {
  public:
   static constexpr unsigned kWidest = 57;
+  static constexpr std::uint64_t kSpareBytes = 8;
 
   CellArray() = default;
   CellArray(std::uint64_t cells, unsigned width, PagePolicy policy = PagePolicy::huge)
-      : pages_(packed_bytes(cells, width) + 8, policy), cells_(cells), width_(width) {}
+      : pages_(packed_bytes(cells, width) + kSpareBytes, policy), cells_(cells), width_(width) {}
 
   static constexpr std::uint64_t packed_bytes(std::uint64_t cells, unsigned width) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(cells) * width + 7) / 8);

@@ -8,11 +8,16 @@
 #include "nodup/filters/age_partitioned.hpp"
 #include "nodup/filters/age_partitioned_blocked.hpp"
 #include "nodup/filters/aged_table.hpp"
+#include "nodup/filters/biased.hpp"
+#include "nodup/filters/biased_single.hpp"
 #include "nodup/filters/blocked.hpp"
 #include "nodup/filters/exact.hpp"
 #include "nodup/filters/fingerprint.hpp"
 #include "nodup/filters/growing.hpp"
+#include "nodup/filters/load_balanced.hpp"
 #include "nodup/filters/partitioned.hpp"
+#include "nodup/filters/reservoir.hpp"
+#include "nodup/filters/stable.hpp"
 #include "nodup/filters/standard.hpp"
 #include "nodup/filters/timer.hpp"
 #include "nodup/theory/cost.hpp"
@@ -66,6 +71,12 @@ constexpr Kind kKinds[] = {
     kind_of<AgePartitionedBlocked>(),
     kind_of<AgePartitioned>(),
     kind_of<Timer>(),
+    // Any number of keys in fixed memory: they forget at random.
+    kind_of<Stable>(),
+    kind_of<Reservoir>(),
+    kind_of<Biased>(),
+    kind_of<BiasedSingle>(),
+    kind_of<LoadBalanced>(),
 };
 
 }  // namespace
