@@ -26,7 +26,7 @@ struct PublishedReservoirRule {
   static bool make_room(SampledArrays& arrays, std::uint64_t record, bool) noexcept {
     const bool chosen = arrays.chance(arrays.length(), record);
     if (chosen)
-      for (std::uint64_t i = 0; i < arrays.count(); ++i) arrays.reset(i, arrays.draw_place(i));
+      for (std::uint64_t i = 0; i < arrays.count(); ++i) arrays.reset(arrays.draw_place(i));
     else
       arrays.skip_draws(arrays.count());
     return chosen;
