@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <thread>
 
 #include "experiments/experiment.hpp"
@@ -120,11 +121,12 @@ Course measure(const Row& row, double fraction, std::uint64_t arrays, const Cont
 
 void in_parallel(std::size_t count, const std::function<void(std::size_t)>& job) {
   std::atomic<std::size_t> next = 0;
-  std::vector<std::jthread> threads;
+  std::vector<std::future<void>> cores;
   for (unsigned core = 0; core < std::max(1u, std::thread::hardware_concurrency()); ++core)
-    threads.emplace_back([&] {
+    cores.push_back(std::async(std::launch::async, [&] {
       for (std::size_t i; (i = next++) < count;) job(i);
-    });
+    }));
+  for (std::future<void>& core : cores) core.get();
 }
 
 }  // namespace nodup::lab
