@@ -19,6 +19,7 @@ struct BiasedRule {
   static constexpr std::string_view kSummary = "fixed memory: a new key resets one random bit in each array (BSBF)";
   static constexpr std::string_view kErrors =
       "a new event may be dropped (false positive); an old duplicate may pass (false negative)";
+  static constexpr theory::Resetting kResetting = theory::Resetting::each_array;
 
   static std::uint64_t draws(std::uint64_t arrays) { return arrays; }
   static double resets(std::uint64_t arrays) { return static_cast<double>(arrays); }

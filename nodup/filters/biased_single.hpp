@@ -20,6 +20,7 @@ struct BiasedSingleRule {
   static constexpr std::string_view kSummary = "fixed memory: a new key resets one random bit in all (BSBFSD)";
   static constexpr std::string_view kErrors =
       "a new event may be dropped (false positive), more and more of them; an old duplicate may pass (false negative)";
+  static constexpr theory::Resetting kResetting = theory::Resetting::one_array;
 
   static std::uint64_t draws(std::uint64_t) { return 1; }
   static double resets(std::uint64_t) { return 1; }

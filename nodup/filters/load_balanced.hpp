@@ -20,6 +20,7 @@ struct LoadBalancedRule {
       "fixed memory: a new key resets a random bit in each array, the fuller the likelier (RLBSBF)";
   static constexpr std::string_view kErrors =
       "a new event may be dropped (false positive); an old duplicate may pass (false negative)";
+  static constexpr theory::Resetting kResetting = theory::Resetting::by_load;
 
   static std::uint64_t draws(std::uint64_t arrays) { return 2 * arrays; }
   static double resets(std::uint64_t arrays) { return static_cast<double>(arrays); }

@@ -23,8 +23,9 @@ struct ReservoirRule {
   static constexpr std::string_view kSummary = "fixed memory: new keys are sampled like a reservoir (RSBF)";
   static constexpr std::string_view kErrors =
       "a new event may be dropped (false positive); a duplicate may pass (false negative), even of the last event";
+  static constexpr theory::Resetting kResetting = theory::Resetting::reservoir;
 
-  // p*: s / i <= 3 / 100.
+  // While s / i is above p* = 3 / 100 (theory::kReservoirFloor).
   static bool samples(std::uint64_t length, std::uint64_t record) noexcept { return 3 * record < 100 * length; }
 
   static std::uint64_t draws(std::uint64_t arrays) { return arrays + 1; }

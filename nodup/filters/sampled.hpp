@@ -25,14 +25,21 @@
 #include "nodup/filters/bloom_params.hpp"
 #include "nodup/filters/filter.hpp"
 #include "nodup/filters/format.hpp"
-#include "nodup/filters/partitioned.hpp"
 #include "nodup/hash/draws.hpp"
 #include "nodup/hash/positions.hpp"
+#include "nodup/theory/sampled.hpp"
 
 namespace nodup {
 
 // `bits` in all, `probes` arrays, `keys` it is fitted for (0: an endless stream).
 using SampledParams = BloomParams;
+
+// All of goal.bytes, in whole cache lines, and the number of arrays that lets the fewest duplicates pass of those that
+// reach goal.error once goal.keys have passed; where none does, the one that loses the fewest events. Without a limit
+// on memory the least that reaches the error and lets no more than kMostPassing (fit.hpp) of the duplicates pass.
+SampledParams fit_sampled(const Goal& goal, theory::Resetting rule);
+// Once `keys` have passed of a stream of so many records.
+Rates sampled_rates(const SampledParams& p, theory::Resetting rule, std::uint64_t keys, std::uint64_t records);
 
 // The arrays, how many ones each has, and the draws: what a Rule acts on.
 class SampledArrays {
@@ -106,7 +113,7 @@ class SampledArrays {
 };
 
 // Rule:
-//   static constexpr kName, kSummary, kErrors
+//   static constexpr kName, kSummary, kErrors, kResetting
 //   static std::uint64_t draws(std::uint64_t arrays)          // that each record which draws at all takes
 //   static double resets(std::uint64_t arrays)                // lines that the resets of one new key touch, at most
 //   static bool make_room(SampledArrays&, std::uint64_t record, bool is_new)
@@ -120,8 +127,8 @@ class Sampled {
   static constexpr bool kForgets = true;
 
   using Params = SampledParams;
-  static Params fit(const Goal& goal);
-  static Rates rates(const Params& p, std::uint64_t keys);
+  static Params fit(const Goal& goal) { return fit_sampled(goal, Rule::kResetting); }
+  static Rates rates(const Params& p, std::uint64_t keys) { return sampled_rates(p, Rule::kResetting, keys, keys); }
   static std::uint64_t bytes(const Params& p) { return p.bytes(); }
   static double lines_per_event(const Params& p) {
     return theory::cells_hit(std::ceil(static_cast<double>(p.bytes()) / 64),
@@ -144,8 +151,11 @@ class Sampled {
   std::uint64_t keys() const { return keys_; }
   std::uint64_t records() const { return records_; }
   std::uint64_t bytes() const { return arrays_.bits().bytes(); }
-  // Events lost: by the bits that are set. Duplicates that pass: by the theory, for as many keys as passed.
-  Rates rates() const { return {arrays_.full(), rates(params_, keys_).false_negative}; }
+  // Events lost: by the bits that are set. Duplicates that pass: by the theory, for as many keys as passed, as if each
+  // of them had been a new one; where many were duplicates, those are known better than it says.
+  Rates rates() const {
+    return {arrays_.full(), sampled_rates(params_, Rule::kResetting, keys_, records_).false_negative};
+  }
   Facts facts() const { return facts(params_); }
 
   // bits u64 | arrays u64 | capacity u64 | keys passed u64 | records u64 | draws used u64 | words u64 x ceil(bits / 64)
@@ -175,17 +185,5 @@ class Sampled {
   std::uint64_t keys_ = 0;
   std::uint64_t records_ = 0;
 };
-
-// Provisional: the theory of these filters comes next.
-template <class Rule>
-SampledParams Sampled<Rule>::fit(const Goal& goal) {
-  SampledParams p = SampledParams::fit(goal, theory::Placing::sliced);
-  if (goal.bytes >= 64) p.bits = goal.bytes / 64 * 512;
-  return p;
-}
-template <class Rule>
-Rates Sampled<Rule>::rates(const Params& p, std::uint64_t keys) {
-  return p.rates(theory::Placing::sliced, keys);
-}
 
 }  // namespace nodup
