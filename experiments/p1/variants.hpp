@@ -7,7 +7,7 @@
 #include <span>
 
 #include "nodup/bits/bit_array.hpp"
-#include "nodup/filters/sampled.hpp"
+#include "nodup/filters/reservoir.hpp"
 #include "nodup/filters/stable.hpp"
 
 namespace nodup::lab {
@@ -15,14 +15,9 @@ namespace nodup::lab {
 // The RSBF that gives the printed tables. It differs from the text (the library's `reservoir`) in two ways: a record is
 // inserted whatever its judgement, also a duplicate; and insertions reset bits from the first record on. (The p* of the
 // text is out of reach here: the chance s / i of record number i, s the length of an array, never falls below 0.26.)
-struct PublishedReservoirRule {
+struct PublishedReservoirRule : ReservoirRule {
   static constexpr std::string_view kName = "published_reservoir";
-  static constexpr std::string_view kSummary = "RSBF as it was run for the paper's tables";
-  static constexpr std::string_view kErrors =
-      "a new event may be dropped (false positive); a duplicate may pass (false negative), even of the last event";
 
-  static std::uint64_t draws(std::uint64_t arrays) { return arrays + 1; }
-  static double resets(std::uint64_t arrays) { return static_cast<double>(arrays); }
   static bool make_room(SampledArrays& arrays, std::uint64_t record, bool) noexcept {
     const bool chosen = arrays.chance(arrays.length(), record);
     if (chosen)
