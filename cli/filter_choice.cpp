@@ -196,7 +196,7 @@ ChosenFilter choose_window_filter(const DedupOptions& options, const Kind& kind,
                     "tell apart more "
                     "pieces of SPAN and --lateness",
                     100 * slack, 100 * goal.window.slack, kind.name));
-  return {kind.make(fit), goal, std::move(warnings)};
+  return {kind.make(fit), goal, slack, std::move(warnings)};
 }
 
 }  // namespace
@@ -241,6 +241,21 @@ ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std
   // An exact set grows from small: the number of events says little about the number of distinct keys.
   if (exact) fit.keys = 1;
   return {kind.make(fit), goal};
+}
+
+// On by itself for filters that forget: there the rates depend on the stream, and no theory knows it.
+std::optional<Audit::Options> choose_audit(const DedupOptions& options, const ChosenFilter& chosen, bool resumed) {
+  const double share = options.audit.value_or(filter_kind(chosen.filter.kind()).forgets ? Audit::kDefaultRate : 0);
+  if (share == 0) return std::nullopt;
+  if (resumed && options.audit)
+    throw UsageError(
+        fmt::format("--audit must see all events from the first on, and the state {} knows keys of earlier runs: leave "
+                    "--audit out, or start a new --state",
+                    options.state));
+  if (resumed) return std::nullopt;
+  Audit::Options audit{.rate = share, .window = chosen.goal.window};
+  audit.window.slack = std::max(audit.window.slack, chosen.slack);
+  return audit;
 }
 
 void check_resumed(const DedupOptions& options, const SavedFilter& state) {

@@ -40,6 +40,7 @@ struct Report {
   std::optional<double> false_negative = {};
   bool interrupted = false;
   std::optional<WindowReport> window = {};
+  std::optional<AuditReading> audit = {};
 };
 
 Report make_report(const Counts& counts, const AnyFilter& filter, const std::optional<WindowSpan>& window);

@@ -103,6 +103,7 @@ class Dedup final : public Command {
   std::uint64_t seed_ = 0;
   std::optional<BatchReader> reader_;
   std::optional<ChosenFilter> chosen_;
+  std::optional<Audit> audit_;
   std::unique_ptr<Sink> passed_, dropped_;
   std::optional<Pipeline> pipeline_;
   std::uint64_t events_saved_ = 0;  // events the last checkpoint covers
@@ -183,6 +184,7 @@ Report Dedup::report(const Counts& counts) {
   report.key = options_.key;
   report.threads = options_.threads;
   report.error_goal = chosen_->goal.error;
+  if (audit_) report.audit = audit_->reading();
   return report;
 }
 
@@ -257,6 +259,7 @@ int Dedup::run() {
   } catch (const Error& error) {
     throw UsageError(error.what());
   }
+  const bool goes_on = resumed_.has_value();
   chosen_.emplace(choose_filter(options_, *reader_, std::move(resumed_)));
   for (const std::string& warning : chosen_->warnings) note("warning: " + warning);
   if (time_base() == TimeBase::arrival && reader_->bytes_total())
@@ -264,6 +267,7 @@ int Dedup::run() {
         fmt::format("warning: --window {} goes by the time of arrival, and a file arrives all at once; --time KEY goes "
                     "by the events' own times",
                     window_text(*options_.window)));
+  if (const auto audit = choose_audit(options_, *chosen_, goes_on)) audit_.emplace(*audit);
   open_sinks();
 
   const Hasher hasher(seed_);
@@ -275,6 +279,7 @@ int Dedup::run() {
                                       .on_late = options_.late.value_or(OnLate::pass),
                                       .passed = passed_.get(),
                                       .dropped = dropped_.get(),
+                                      .audit = audit_ ? &*audit_ : nullptr,
                                       .separator = format_.separator,
                                       .make_key = [&] { return make_key(options_.key, context); },
                                       .report_bad =

@@ -18,7 +18,8 @@ std::uint64_t best_arrays(theory::Resetting rule, double bits, double keys, doub
   for (std::uint64_t arrays = 1; arrays <= SampledParams::kMostProbes; ++arrays) {
     const auto k = static_cast<double>(arrays);
     const theory::SampledMoment moment = theory::sampled_after(rule, k, std::floor(bits / k), keys);
-    const double lost = std::max(moment.false_positive, error), best_lost = std::max(best_moment.false_positive, error);
+    const double lost = std::max(moment.worst_false_positive, error),
+                 best_lost = std::max(best_moment.worst_false_positive, error);
     if (arrays > 1 && (lost > best_lost || (lost == best_lost && moment.false_negative >= best_moment.false_negative)))
       continue;
     best = arrays;
@@ -39,7 +40,8 @@ Need least_need(theory::Resetting rule, double error) {
     const auto k = static_cast<double>(arrays);
     const auto reached = [&](double keys_per_bit_of_array) {
       const theory::SampledMoment moment = theory::sampled_after(rule, k, 1, keys_per_bit_of_array);
-      return moment.false_positive <= 0.999 * error && moment.false_negative <= kMostPassing;  // a hair for rounding
+      return moment.worst_false_positive <= 0.999 * error &&
+             moment.false_negative <= kMostPassing;  // a hair for rounding
     };
     if (!reached(std::max(k / least.bits_per_key, 1e-12))) continue;  // no better than what was found
     least = {arrays, k / greatest_ratio(reached)};
@@ -77,7 +79,7 @@ Rates sampled_rates(const SampledParams& p, theory::Resetting rule, std::uint64_
   const theory::SampledMoment moment =
       theory::sampled_after(rule, static_cast<double>(p.probes), static_cast<double>(p.bits / p.probes),
                             static_cast<double>(keys), static_cast<double>(records) / static_cast<double>(keys));
-  return {moment.false_positive, moment.false_negative};
+  return {moment.worst_false_positive, moment.false_negative};
 }
 
 }  // namespace nodup

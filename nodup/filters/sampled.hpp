@@ -38,7 +38,7 @@ using SampledParams = BloomParams;
 // reach goal.error once goal.keys have passed; where none does, the one that loses the fewest events. Without a limit
 // on memory the least that reaches the error and lets no more than kMostPassing (fit.hpp) of the duplicates pass.
 SampledParams fit_sampled(const Goal& goal, theory::Resetting rule);
-// Once `keys` have passed of a stream of so many records; 0: as many as it takes, each with a new key.
+// The worst up to when `keys` have passed of a stream of so many records; 0: as many as it takes, each with a new key.
 Rates sampled_rates(const SampledParams& p, theory::Resetting rule, std::uint64_t keys, std::uint64_t records);
 
 // The arrays, how many ones each has, and the draws: what a Rule acts on.

@@ -208,6 +208,7 @@ void Pipeline::judge(Batch& batch) {
 
   clock_.stamp(batch);
   ask_filter(batch);
+  if (options_.audit != nullptr) tell_audit(batch);
   const auto fresh = static_cast<std::uint64_t>(std::count(is_new_.get(), is_new_.get() + batch.digests.size(), true));
   const auto late_passed =
       static_cast<std::uint64_t>(std::ranges::count_if(clock_.late(), [&](std::size_t i) { return is_new_[i]; }));
@@ -230,11 +231,15 @@ void Pipeline::judge(Batch& batch) {
   counts_.narrowest = std::min({counts_.narrowest, window.effective, window.narrowest});
 }
 
+const Tick* Pipeline::ticks_of(const Batch& batch) const {
+  return clock_.base() == TimeBase::none ? nullptr : batch.ticks.data();
+}
+
 // is_new_: the filter's answer for every record with a key. Late events that will be dropped if they are new are asked
 // for first: what did not pass must not be remembered.
 void Pipeline::ask_filter(const Batch& batch) {
   const std::span<const Digest> keys = batch.digests;
-  const Tick* const ticks = clock_.base() == TimeBase::none ? nullptr : batch.ticks.data();
+  const Tick* const ticks = ticks_of(batch);
   std::size_t from = 0;
   const auto insert_before = [&](std::size_t to) {
     insert(keys.subspan(from, to - from), ticks == nullptr ? nullptr : ticks + from, is_new_.get() + from);
@@ -271,6 +276,20 @@ void Pipeline::insert(std::span<const Digest> keys, const Tick* ticks, bool* is_
   else
     filter_.insert_all(keys, ticks, is_new);
   remembers_unwritten_ = true;
+}
+
+// Late events that are dropped were not judged like others, and are not remembered.
+void Pipeline::tell_audit(const Batch& batch) {
+  const std::span<const Digest> keys = batch.digests;
+  const Tick* const ticks = ticks_of(batch);
+  std::size_t from = 0;
+  const auto tell_before = [&](std::size_t to) {
+    options_.audit->observe(keys.subspan(from, to - from), ticks == nullptr ? nullptr : ticks + from,
+                            is_new_.get() + from);
+    from = to + 1;
+  };
+  for (const std::size_t i : late_dropped_) tell_before(i);
+  tell_before(keys.size());
 }
 
 // turns_: the record numbers where runs of equal verdicts begin. The first run is one of passing records, perhaps an

@@ -72,25 +72,29 @@ SampledMoment sampled_after(Resetting rule, double k, double s, double n, double
                             Recurrence recurrence) {
   const Course course{rule, k, records_per_key, recurrence};
   const double end = n / s;
-  double x = 0, y = 0, p = 0, fading = 0;
+  double x = 0, y = 0, p = 0, fading = 0, peak = 0;
   std::vector<Cohort> cohorts;
   // Steps are short at the beginning, where the load changes, and at the end, where keys are not yet forgotten. What
   // lies between is long past both.
   constexpr double kShortest = 1.0 / 128, kFineness = 64;
   while (x < end) {
     const double near = std::max(kShortest, std::min(x, end - x) / kFineness);
-    const double step = std::min({near, end / kFineness, end - x});
     const Course::Rate first = course.at(p, y);
+    // RSBF is fullest after s records, when it begins to reset: a step ends there.
+    const double until_full = y < 1 ? std::max((1 - y) / course.records(first), 1e-6) : end;
+    const double step = std::min({near, end / kFineness, end - x, until_full});
     const double middle = relaxed(p, first, step / 2);
     const Course::Rate rate = course.at(middle, y + step / 2 * course.records(first));
     cohorts.push_back({step, rate.inserted, middle, fading + rate.clears * step / 2});
     p = relaxed(p, rate, step);
+    peak = std::max(peak, p);
     fading += rate.clears * step;
     x += step;
     y += step * course.records(rate);
   }
 
-  SampledMoment moment{.load = p, .false_positive = power(p, k), .records = y * s};
+  SampledMoment moment{
+      .load = p, .false_positive = power(p, k), .worst_false_positive = power(peak, k), .records = y * s};
   if (cohorts.empty()) return moment;
   double known = 0;
   for (const Cohort& c : cohorts) {

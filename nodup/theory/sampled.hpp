@@ -29,10 +29,11 @@ enum class Recurrence { counted, printed };
 inline constexpr double kReservoirFloor = 0.03;  // p*: RSBF inserts all again once its chance is down to this
 
 struct SampledMoment {
-  double load = 0;            // p
-  double false_positive = 0;  // X
-  double false_negative = 0;  // of a duplicate of any of the keys that passed, each equally likely
-  double records = 0;         // read by then
+  double load = 0;                  // p
+  double false_positive = 0;        // X
+  double worst_false_positive = 0;  // the highest there was so far: RSBF's falls again
+  double false_negative = 0;        // of a duplicate of any of the keys that passed, each equally likely
+  double records = 0;               // read by then
 };
 
 // After n keys have passed. `records_per_key`: records read for each; 0: a stream of new keys only, of which X are
