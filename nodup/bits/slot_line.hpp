@@ -20,17 +20,19 @@ namespace nodup {
 
 class SlotLine {
  public:
-  static constexpr unsigned kWidest = 56;  // a repeated number of 128 bits has 64 bits from any phase on
+  static constexpr unsigned kWidest = 56;
 
   static constexpr unsigned slots_of(unsigned width) { return 512 / width; }
 
   explicit SlotLine(unsigned width) : width_(width), slots_(slots_of(width)) {
-    for (unsigned bit = 0; bit < 128; bit += width) ones_ |= static_cast<Wide>(1) << bit;
-    for (unsigned bit = 0; bit < slots_ * width; ++bit) {
-      const bool top = bit % width == width - 1;
-      (top ? tops_ : below_)[bit / 64] |= std::uint64_t{1} << bit % 64;
+    for (unsigned bit = 0; bit < 512; ++bit) {
+      const std::uint64_t mask = std::uint64_t{1} << bit % 64;
+      if (bit % width == 0) begins_[bit / 64] |= mask;
+      if (bit < slots_ * width) (bit % width == width - 1 ? tops_ : below_)[bit / 64] |= mask;
     }
-    for (unsigned word = 0; word < kLineWords; ++word) phase_[word] = word * 64 % width;
+    // A word that begins with a slot has nothing of the one before: all bits are shifted out.
+    for (unsigned word = 0; word < kLineWords; ++word)
+      before_[word] = word * 64 % width == 0 ? width : word * 64 % width;
   }
 
   unsigned width() const { return width_; }
@@ -51,10 +53,10 @@ class SlotLine {
 
   // Is the value, not 0, in any slot?
   [[gnu::always_inline]] bool holds(const std::uint64_t* line, std::uint64_t value) const noexcept {
-    const Wide repeated = value * ones_;
     std::uint64_t equal = 0, carry = 0;
     for (unsigned word = 0; word < kLineWords; ++word) {
-      const std::uint64_t differ = line[word] ^ static_cast<std::uint64_t>(repeated >> phase_[word]);
+      const std::uint64_t repeated = value * begins_[word] | value >> before_[word];
+      const std::uint64_t differ = line[word] ^ repeated;
       const Wide sum = static_cast<Wide>(differ & below_[word]) + below_[word] + carry;
       carry = static_cast<std::uint64_t>(sum >> 64);
       equal |= ~(static_cast<std::uint64_t>(sum) | differ) & tops_[word];
@@ -66,10 +68,19 @@ class SlotLine {
   // If `really`, puts the value in front, and the oldest falls out. Without a branch: whether a key is new is what
   // nobody can foretell.
   [[gnu::always_inline]] void push_if(bool really, std::uint64_t* line, std::uint64_t value) const noexcept {
-    const unsigned shift = really ? width_ : 0;
-    for (unsigned word = kLineWords - 1; word > 0; --word)
-      line[word] = line[word] << shift | line[word - 1] >> 1 >> (63 - shift);
-    line[0] = line[0] << shift | (really ? value : 0);
+    const std::uint64_t shift = really ? width_ : 0;
+    // Two words at a time: every machine has vectors of 128 bits, with one count for all.
+    using Pair [[gnu::vector_size(16)]] = std::uint64_t;
+    Pair carried = {0, 0};  // what leaves each word
+    for (unsigned word = 0; word < kLineWords; word += 2) {
+      Pair here;
+      __builtin_memcpy(&here, line + word, sizeof here);
+      const Pair leaves = here >> 1 >> (63 - shift);
+      here = here << shift | __builtin_shufflevector(carried, leaves, 1, 2);
+      __builtin_memcpy(line + word, &here, sizeof here);
+      carried = leaves;
+    }
+    line[0] |= really ? value : 0;
     line[kLineWords - 1] &= tops_[kLineWords - 1] | below_[kLineWords - 1];  // fewer than `width` bits are left over
   }
 
@@ -77,9 +88,9 @@ class SlotLine {
   using Wide = unsigned __int128;
 
   unsigned width_, slots_;
-  Wide ones_ = 0;  // the lowest bit of each slot
+  std::array<std::uint64_t, kLineWords> begins_ = {};  // of slots: times a number, it stands in each
   std::array<std::uint64_t, kLineWords> tops_ = {}, below_ = {};
-  std::array<unsigned, kLineWords> phase_ = {};  // how far into a slot each word begins
+  std::array<unsigned, kLineWords> before_ = {};  // bits of a word's first slot that are in the word before
 };
 
 }  // namespace nodup
