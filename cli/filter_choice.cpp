@@ -81,7 +81,7 @@ ChosenFilter choose_endless_filter(const DedupOptions& options, const Kind& kind
   const Goal goal{.keys = options.events.value_or(0),
                   .error = options.error.value_or(kDefaultError),
                   .bytes = options.memory.value_or(0)};
-  return {kind.make(goal), goal, std::move(warnings)};
+  return {.filter = kind.make(goal), .goal = goal, .warnings = std::move(warnings)};
 }
 
 // What --memory alone means: the default filter if it surely holds all events, else one that forgets.

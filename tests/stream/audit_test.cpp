@@ -108,7 +108,9 @@ TEST(Audit, HalvedIsAsIfItHadBeenSo) {
       const bool is_new = random.below(2) == 0;
       tell(halved, key, ++now, is_new);
       tell(low, key, now, is_new);
-      if (now % 1000 == 0) ASSERT_LE(halved.reading().keys, 300u);
+      if (now % 1000 == 0) {
+        ASSERT_LE(halved.reading().keys, 300u);
+      }
     }
     const AuditReading a = halved.reading(), b = low.reading();
     EXPECT_EQ(a.rate, b.rate);
