@@ -78,7 +78,8 @@ SampledMoment sampled_after(Resetting rule, double k, double s, double n, double
   // lies between is long past both.
   constexpr double kShortest = 1.0 / 128, kFineness = 64;
   while (x < end) {
-    const double near = std::max(kShortest, std::min(x, end - x) / kFineness);
+    // The last: a step that x + step would not show is no step.
+    const double near = std::max({kShortest, std::min(x, end - x) / kFineness, end * 1e-12});
     const Course::Rate first = course.at(p, y);
     // RSBF is fullest after s records, when it begins to reset: a step ends there.
     const double until_full = y < 1 ? std::max((1 - y) / course.records(first), 1e-6) : end;

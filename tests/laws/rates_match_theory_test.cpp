@@ -71,7 +71,7 @@ TEST_P(RatesMatchTheory, KeysAreCounted) {
   Oracle truth;
   for (const Digest& event : stream) truth.insert(event);
   insert(filter, stream);
-  if (kind().forgets) GTEST_SKIP() << "duplicates that pass are counted again: law ForgettingRates";
+  if (kind().forgets) GTEST_SKIP() << "duplicates that pass are counted again: law ForgettingEndless";
   EXPECT_LE(filter.keys(), truth.keys());
   // Only false positives are missing in the count.
   EXPECT_GE(static_cast<double>(filter.keys()), static_cast<double>(truth.keys()) * 0.99);

@@ -96,6 +96,12 @@ TEST(SampledFormulas, ThePrintedRecurrencesGoToOne) {
   EXPECT_LT(sampled_after(Resetting::each_array, 2, 1e6, 8e6).load, 0.6181);
 }
 
+// As a damaged file may have it: more keys than a double counts one by one.
+TEST(SampledFormulas, AnyNumberOfKeysComesToAnEnd) {
+  for (const double keys : {1e15, 1e19, 1e30})
+    EXPECT_NEAR(sampled_after(Resetting::each_array, 2, 1, keys).load, (std::sqrt(5) - 1) / 2, 1e-6) << keys;
+}
+
 TEST(SampledFormulas, NothingHappenedYet) {
   const SampledMoment moment = sampled_after(Resetting::each_array, 2, 1e6, 0);
   EXPECT_EQ(moment.false_positive, 0);
