@@ -261,7 +261,7 @@ void ages(const Experiment& lab) {
   for (const double error : {1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9}) {
     const Automatic::Params p = Automatic::fit({.error = error, .bytes = kBytes});
     Automatic filter(p);
-    const auto slots = [&](unsigned i) { return static_cast<double>(SlotLine::slots_of(p.forms[i].bits)); };
+    const auto slots = [&](unsigned i) { return static_cast<double>(p.forms[i].queues() * p.forms[i].slots()); };
     const double share = static_cast<double>(p.first_lines) / static_cast<double>(p.lines);
     const double per_line = share * slots(0) + (1 - share) * slots(1);
     const auto capacity = static_cast<std::uint64_t>(per_line * static_cast<double>(p.lines));

@@ -2,6 +2,7 @@
 #include "nodup/filters/automatic.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -19,8 +20,10 @@ using Form = LineForm::Kind;
 
 namespace {
 
-// Narrower slots in queues would be more than there are fingerprints.
-constexpr unsigned kNarrowestQueue = 7;
+constexpr unsigned kQueueWords[] = {8, 4, 2, 1};
+// Queues are as long as holds the most keys until this share of them is forgotten. With a larger share short ones,
+// which hold more but forget some from the beginning, would always be best; with a smaller share always whole lines.
+constexpr double kForgottenAtMeasure = 0.1;
 // Beyond that a queue does the same better.
 constexpr unsigned kWidestSingle = 12;
 constexpr unsigned kMostPlainBits = 8;
@@ -63,16 +66,48 @@ double share_for(double error, double under, double over) {
   return std::clamp((error - under) / (over - under), 0.0, 1.0);
 }
 
-// Queues whose false positives come to `error` in the end, however many keys come.
-Mixture endless(double error) {
-  const auto queue = [](unsigned bits) { return LineForm{Form::queue, bits}; };
-  const auto bits = static_cast<unsigned>(least_where(kNarrowestQueue, SlotLine::kWidest, [&](std::uint64_t width) {
-    return queue(static_cast<unsigned>(width)).limit() <= error;
-  }));
-  Mixture mix{queue(std::max(bits - 1, kNarrowestQueue)), queue(bits)};
+// Narrower slots would be more than there are fingerprints.
+unsigned narrowest_queue(unsigned words) {
+  unsigned bits = 2;
+  while (LineForm{Form::queue, bits, words}.slots() > LineForm{Form::queue, bits, words}.values()) ++bits;
+  return bits;
+}
+
+// Queues of so many words whose false positives come to `error` in the end, however many keys come.
+Mixture endless(double error, unsigned words) {
+  const auto queue = [&](std::uint64_t bits) { return LineForm{Form::queue, static_cast<unsigned>(bits), words}; };
+  const unsigned narrowest = narrowest_queue(words);
+  const auto bits = static_cast<unsigned>(
+      least_where(narrowest, SlotLine::kWidest, [&](std::uint64_t width) { return queue(width).limit() <= error; }));
+  Mixture mix{queue(std::max(bits - 1, narrowest)), queue(bits)};
   if (mix.first.bits < bits && mix.second.limit() <= error)
     mix.share = share_for(error, mix.second.limit(), mix.first.limit());
   return mix;
+}
+
+// The most keys for each line of which no more than `share` are forgotten.
+double keys_until_forgotten(const Mixture& mix, double share) {
+  constexpr double kSteps = 64;
+  return static_cast<double>(greatest_where(1, 1024 * static_cast<std::uint64_t>(kSteps),
+                                            [&](std::uint64_t steps) {
+                                              const double keys = static_cast<double>(steps) / kSteps;
+                                              return mixed_rates(mix, keys).false_negative <= share;
+                                            })) /
+         kSteps;
+}
+
+// Of the queues that keep to `error` for ever, those of the best length.
+Mixture endless(double error) {
+  Mixture best;
+  double most = 0;
+  for (const unsigned words : kQueueWords) {
+    const Mixture mix = endless(error, words);
+    const double keys = keys_until_forgotten(mix, kForgottenAtMeasure);
+    if (keys <= most) continue;
+    best = mix;
+    most = keys;
+  }
+  return best;
 }
 
 // The two forms, and their shares, that forget least of so many keys at this error; of those that forget equally little
@@ -82,12 +117,13 @@ Mixture best_for(double keys_per_line, double error) {
   Rates least = mixed_rates(best, keys_per_line);
   if (least.false_negative <= kHardlyForgets) return best;
   std::vector<Point> points;
-  const auto add = [&](Form kind, unsigned narrowest, unsigned widest) {
-    for (unsigned bits = narrowest; bits <= widest; ++bits) points.emplace_back(LineForm{kind, bits}, keys_per_line);
+  const auto add = [&](Form kind, unsigned narrowest, unsigned widest, unsigned words = kLineWords) {
+    for (unsigned bits = narrowest; bits <= widest; ++bits)
+      points.emplace_back(LineForm{kind, bits, words}, keys_per_line);
   };
   add(Form::plain, 1, kMostPlainBits);
   add(Form::slots, 2, kWidestSingle);
-  add(Form::queue, kNarrowestQueue, SlotLine::kWidest);
+  for (const unsigned words : kQueueWords) add(Form::queue, narrowest_queue(words), SlotLine::kWidest, words);
   for (const Point& over : points) {
     for (const Point& under : points) {
       if (under.false_positive > error) continue;
@@ -113,30 +149,32 @@ double LineForm::limit() const {
     case Kind::slots:
       return 1 / values();
     case Kind::queue:
-      return theory::queue_limit(SlotLine::slots_of(bits), values());
+      return theory::queue_limit(slots(), values());
   }
   return 1;
 }
 
+// Of a line, from what one queue or one slot remembers.
 theory::Remembered LineForm::remembers(double keys_per_line) const {
-  const double slots = SlotLine::slots_of(bits);
   if (kind == Kind::plain) return theory::plain_remembers(keys_per_line, bits);
-  if (kind == Kind::queue) return theory::queue_remembers(keys_per_line, slots, values());
-  theory::Remembered line = theory::slot_remembers(keys_per_line / slots, values());
-  line.passed *= slots;
-  line.held *= slots;
+  const double parts = kind == Kind::queue ? queues() : slots();
+  theory::Remembered line = kind == Kind::queue ? theory::queue_remembers(keys_per_line / parts, slots(), values())
+                                                : theory::slot_remembers(keys_per_line / parts, values());
+  line.passed *= parts;
+  line.held *= parts;
   return line;
 }
 
 double LineForm::false_positive(double held) const {
-  return held / values() / (kind == Kind::slots ? SlotLine::slots_of(bits) : 1);
+  return held / values() / (kind == Kind::slots ? slots() : queues());
 }
 
 double LineForm::judged_new_again(const theory::Remembered& line) const {
   if (kind == Kind::plain) return 0;
-  const double slots = SlotLine::slots_of(bits);
-  if (kind == Kind::queue) return theory::queue_judges_new_again(line, slots, values());
-  return slots * theory::slot_judges_new_again({line.passed / slots, line.held / slots}, values());
+  const double parts = kind == Kind::queue ? queues() : slots();
+  const theory::Remembered part{line.passed / parts, line.held / parts};
+  return parts * (kind == Kind::queue ? theory::queue_judges_new_again(part, slots(), values())
+                                      : theory::slot_judges_new_again(part, values()));
 }
 
 std::string LineForm::text() const {
@@ -144,9 +182,10 @@ std::string LineForm::text() const {
     case Kind::plain:
       return fmt::format("plain, {} bits per key", bits);
     case Kind::slots:
-      return fmt::format("{} slots of {} bits", SlotLine::slots_of(bits), bits);
+      return fmt::format("{} slots of {} bits", slots(), bits);
     case Kind::queue:
-      return fmt::format("queue of {} slots of {} bits", SlotLine::slots_of(bits), bits);
+      return queues() == 1 ? fmt::format("queue of {} slots of {} bits", slots(), bits)
+                           : fmt::format("{} queues of {} slots of {} bits", queues(), slots(), bits);
   }
   return {};
 }
@@ -160,15 +199,7 @@ Automatic::Params Automatic::fit(const Goal& goal) {
     p.lines = most_units(goal, kLineBytes);
     if (goal.keys != 0) mix = best_for(keys / static_cast<double>(p.lines), goal.error);
   } else {
-    // Keys per line, in steps that keep small lines from being wasteful.
-    constexpr double kSteps = 64;
-    const auto load =
-        static_cast<double>(greatest_where(
-            1, 512 * static_cast<std::uint64_t>(kSteps),
-            [&](std::uint64_t steps) {
-              return mixed_rates(mix, static_cast<double>(steps) / kSteps).false_negative <= kForgetsWhenFree;
-            })) /
-        kSteps;
+    const double load = keys_until_forgotten(mix, kForgetsWhenFree);
     p.lines = static_cast<std::uint64_t>(
         std::clamp(std::ceil(keys / load), 1.0, static_cast<double>(most_units(goal, kLineBytes))));
   }
@@ -238,6 +269,7 @@ void Automatic::save(Writer& out) const {
   for (const Part& part : parts_) {
     out.u64(static_cast<std::uint64_t>(part.form.kind));
     out.u64(part.form.bits);
+    out.u64(part.form.words);
     out.u64(part.passed);
   }
   out.bytes(table_.span());
@@ -253,6 +285,9 @@ Automatic Automatic::load(Reader& in) {
     const bool plain = p.forms[i].kind == Form::plain;
     p.forms[i].bits = static_cast<unsigned>(
         in.u64("bits of a form", plain ? 1 : 2, plain ? LineForm::kMostProbes : SlotLine::kWidest));
+    p.forms[i].words = static_cast<unsigned>(in.u64("words of a queue", 1, kLineWords));
+    if (!std::has_single_bit(p.forms[i].words) || (p.forms[i].kind != Form::queue && p.forms[i].words != kLineWords))
+      in.damaged("no line is divided like that");
     passed[i] = in.u64("number of keys");
   }
   in.require(bytes(p), "lines");
@@ -272,18 +307,17 @@ void Automatic::count_held(Reader& in) {
   for (unsigned i = 0; i < 2; ++i) {
     Part& part = parts_[i];
     if (part.form.kind == Form::plain) continue;
+    const unsigned words = part.shape.words(), used = part.shape.slots() * part.shape.width();
     const std::uint64_t first = i == 0 ? 0 : params_.first_lines, end = first + lines_of(i);
-    const unsigned used = part.shape.slots() * part.shape.width();
-    for (std::uint64_t place = first; place < end; ++place) {
-      const std::uint64_t* line = line_at(place);
+    for (const std::uint64_t* at = line_at(first); at != line_at(end); at += words) {
       bool gap = false;
       for (unsigned slot = 0; slot < part.shape.slots(); ++slot) {
-        const bool held = part.shape.get(line, slot) != 0;
-        if (held && gap && part.form.kind == Form::queue) in.damaged("a line has an empty slot before one in use");
+        const bool held = part.shape.get(at, slot) != 0;
+        if (held && gap && part.form.kind == Form::queue) in.damaged("a queue has an empty slot before one in use");
         gap |= !held;
         part.held += held;
       }
-      if (used < 512 && line[used / 64] >> used % 64 != 0) in.damaged("a line has bits that belong to no slot");
+      if (used < 64 * words && at[used / 64] >> used % 64 != 0) in.damaged("a line has bits that belong to no slot");
     }
     if (part.held > part.passed) in.damaged("more keys are held than have passed");
   }

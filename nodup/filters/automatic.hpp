@@ -2,12 +2,16 @@
 //
 // automatic: any number of keys in fixed memory, with an error that never rises. What `--memory` alone means.
 //
-// Each key belongs to one 64-byte line. A line is a QUEUE of short fingerprints (bits/slot_line.hpp): a key is seen if
-// its fingerprint is in the line; a new one is pushed in front, and when the line is full the oldest falls out. So no
-// duplicate passes until lines are full, then those whose first event is longest ago; and a new key is taken for seen
-// with a probability of at most (slots of a line) / (number of fingerprints), however long the stream. Widths are whole
-// bits; a share of the lines has slots that are narrower by one bit, so that the bound is the error asked for and not
-// the next power of two below.
+// Each key belongs to one QUEUE of short fingerprints (bits/slot_line.hpp), a 64-byte line or a part of one: a key is
+// seen if its fingerprint is in the queue; a new one is pushed in front, and when the queue is full the oldest falls
+// out. So no duplicate passes until queues are full, then those whose first event is longest ago; and a new key is
+// taken for seen with a probability of at most (slots of a queue) / (number of fingerprints), however long the stream.
+// Widths are whole bits; a share of the lines has slots that are narrower by one bit, so that the bound is the error
+// asked for and not the next power of two below.
+//
+// Long queues fill evenly and so forget nothing for longer; short ones need fewer bits per fingerprint and hold more.
+// fit() takes the length that holds the most keys until a tenth of them is forgotten: a whole line at 1e-6, half of one
+// from 1e-4 on, a single word from 0.03 on.
 //
 // Why this: what counts is how many keys are held per bit at an error of e. A fingerprint takes log2(1/e) bits plus
 // log2 of the slots it may be in; a Bloom filter takes 1.44 log2(1/e), more in one line, and bits cannot be forgotten
@@ -45,8 +49,11 @@ struct LineForm {
   static constexpr unsigned kMostProbes = 16;
 
   Kind kind = Kind::queue;
-  unsigned bits = 8;  // set per key (plain), or of one slot
+  unsigned bits = 8;            // set per key (plain), or of one slot
+  unsigned words = kLineWords;  // of one queue: 1, 2, 4 or 8 make up a line
 
+  unsigned queues() const { return kLineWords / words; }              // in a line
+  unsigned slots() const { return SlotLine::slots_of(bits, words); }  // of a queue, or of a line of single slots
   double values() const { return static_cast<double>((std::uint64_t{1} << bits) - 1); }  // fingerprints
   theory::Remembered remembers(double keys_per_line) const;
   double false_positive(double held) const;                       // of slots and queues, by the keys that a line holds
@@ -99,25 +106,29 @@ class Automatic {
   Rates rates() const;
   Facts facts() const { return facts(params_); }
 
-  // lines u64 | lines of the first form u64 | twice: form u64, bits u64, keys passed u64 | 64 bytes per line
+  // lines u64 | lines of the first form u64 | twice: form u64, bits u64, words u64, keys passed u64 | 64 bytes per line
   void save(Writer& out) const;
   static Automatic load(Reader& in);
 
  private:
   struct Part {
-    explicit Part(const LineForm& f) : form(f), shape(f.kind == LineForm::Kind::plain ? 1 : f.bits) {}
+    explicit Part(const LineForm& f) : form(f), shape(f.kind == LineForm::Kind::plain ? 1 : f.bits, f.words) {}
     LineForm form;
     SlotLine shape;
     std::uint64_t passed = 0;  // keys judged new
     std::uint64_t held = 0;    // slots that are not empty
   };
 
-  // Fingerprints take the high bits of `hi`; the slot is chosen by all of its bits.
+  // Fingerprints take the high bits of `hi`; slot and queue are chosen by all of its bits.
   static std::uint64_t fingerprint(const Part& part, Digest d) noexcept {
     return 1 + fastrange(d.hi, part.shape.max_value());
   }
   static unsigned slot(const Part& part, Digest d) noexcept {
     return static_cast<unsigned>(fastrange(remix(d.hi), part.shape.slots()));
+  }
+  // Where the key's queue begins in its line.
+  static unsigned queue_at(const Part& part, Digest d) noexcept {
+    return static_cast<unsigned>(remix(d.hi) >> 61) & (kLineWords - part.shape.words());
   }
   // Bit `probe` of a key, in a lane of its own.
   static unsigned plain_bit(const Part& part, Digest d, unsigned probe) noexcept {
@@ -130,9 +141,10 @@ class Automatic {
     switch (part.form.kind) {
       case LineForm::Kind::queue: {
         const std::uint64_t value = fingerprint(part, d);
-        is_new = !part.shape.holds(line, value);
-        part.held += is_new && !part.shape.full(line);
-        part.shape.push_if(is_new, line, value);
+        std::uint64_t* const queue = line + queue_at(part, d);
+        is_new = !part.shape.holds(queue, value);
+        part.held += is_new && !part.shape.full(queue);
+        part.shape.push_if(is_new, queue, value);
         break;
       }
       case LineForm::Kind::slots: {
@@ -157,7 +169,7 @@ class Automatic {
   static bool holds(const Part& part, const std::uint64_t* line, Digest d) noexcept {
     switch (part.form.kind) {
       case LineForm::Kind::queue:
-        return part.shape.holds(line, fingerprint(part, d));
+        return part.shape.holds(line + queue_at(part, d), fingerprint(part, d));
       case LineForm::Kind::slots:
         return part.shape.get(line, slot(part, d)) == fingerprint(part, d);
       case LineForm::Kind::plain:

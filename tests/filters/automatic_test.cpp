@@ -30,9 +30,10 @@ using Form = LineForm::Kind;
 double five_sigma(double rate, double tries) { return 5 * std::sqrt(rate * (1 - rate) / tries); }
 
 TEST(SlotLine, IsAQueueOfNumbersAtEveryWidth) {
-  for (unsigned width = 2; width <= SlotLine::kWidest; ++width) {
-    const SlotLine shape(width);
-    ASSERT_EQ(shape.slots(), 512 / width);
+  for (unsigned shapes = 4 * 2; shapes < 4 * (SlotLine::kWidest + 1); ++shapes) {
+    const unsigned width = shapes / 4, words = 1u << shapes % 4;
+    const SlotLine shape(width, words);
+    ASSERT_EQ(shape.slots(), 64 * words / width);
     std::uint64_t line[kLineWords] = {};
     std::deque<std::uint64_t> twin;
     Random random(width);
@@ -102,8 +103,9 @@ TEST(Automatic, TheErrorIsKeptForEver) {
 }
 
 TEST(Automatic, RatesAreAsPlannedAndAsReported) {
-  const LineForm forms[] = {{Form::plain, 1}, {Form::plain, 3}, {Form::slots, 2},  {Form::slots, 3},
-                            {Form::slots, 7}, {Form::queue, 7}, {Form::queue, 10}, {Form::queue, 16}};
+  const LineForm forms[] = {{Form::plain, 1},    {Form::plain, 3},    {Form::slots, 2},    {Form::slots, 3},
+                            {Form::slots, 7},    {Form::queue, 7},    {Form::queue, 10},   {Form::queue, 16},
+                            {Form::queue, 6, 1}, {Form::queue, 8, 2}, {Form::queue, 10, 4}};
   constexpr std::uint64_t kLines = 1000;
   for (const LineForm& first : forms) {
     for (const LineForm& second : {forms[0], forms[3], forms[6]}) {
@@ -150,6 +152,14 @@ TEST(Automatic, ToldTheNumberOfKeysItForgetsLess) {
   EXPECT_EQ(Automatic::fit(goal).forms, Automatic::fit({.error = 1e-6, .bytes = 1 << 20}).forms);
 }
 
+TEST(Automatic, QueuesAreAsLongAsHoldsMost) {
+  const auto words = [](double error) { return Automatic::fit({.error = error, .bytes = 1 << 20}).forms[1].words; };
+  EXPECT_EQ(words(1e-9), 8u);
+  EXPECT_EQ(words(1e-6), 8u);
+  EXPECT_EQ(words(1e-3), 4u);
+  EXPECT_EQ(words(0.1), 1u);
+}
+
 TEST(Automatic, TakesAllOfTheMemoryAndNoMore) {
   for (const std::uint64_t bytes : {64u, 100u, 127u, 128u, 1'000'000u}) {
     for (const std::uint64_t keys : {0u, 1000u})
@@ -161,7 +171,7 @@ TEST(Automatic, DamageIsFound) {
   Automatic filter({.lines = 2, .first_lines = 1, .forms = {LineForm{Form::slots, 5}, LineForm{Form::queue, 10}}});
   for (const Digest& key : KeyMaker(9).make(30)) filter.insert(key);
   const std::string good = own_bytes(filter);
-  ASSERT_EQ(good.size(), 8u * (2 + 6 + 16));
+  ASSERT_EQ(good.size(), 8u * (2 + 8 + 16));
   EXPECT_EQ(own_bytes(loaded<Automatic>(good)), good);
   const auto with = [&](std::size_t word, std::uint64_t value) {
     std::string bad = good;
@@ -175,11 +185,15 @@ TEST(Automatic, DamageIsFound) {
       {2, 3},                       // no such form
       {3, 1},
       {3, 57},  // no such width
-      {4, 0},
-      {7, 0},                        // fewer keys than are held
-      {15, std::uint64_t{1} << 63},  // behind the last slot of the first line
-      {23, std::uint64_t{1} << 60},  // an empty slot before one in use
-      {23, std::uint64_t{1} << 63},  // behind the last slot of the second
+      {4, 4},   // single slots are not divided
+      {5, 0},   // fewer keys than are held
+      {8, 0},
+      {8, 3},  // no such queue
+      {8, 16},
+      {9, 0},                        // fewer keys than are held
+      {17, std::uint64_t{1} << 63},  // behind the last slot of the first line
+      {25, std::uint64_t{1} << 60},  // an empty slot before one in use
+      {25, std::uint64_t{1} << 63},  // behind the last slot of the second
   };
   for (const auto& [word, value] : damages)
     EXPECT_THROW(loaded<Automatic>(with(word, value)), Error) << word << ' ' << value;

@@ -35,8 +35,8 @@ TEST(RateDistortion, NoFormOfLinesIsBetter) {
   using Form = LineForm::Kind;
   for (const double keys_per_line : {20.0, 60.0, 200.0, 600.0, 2000.0}) {
     for (unsigned bits = 2; bits <= 16; ++bits) {
-      for (const Form kind : {Form::plain, Form::slots, Form::queue}) {
-        const LineForm form{kind, bits};
+      for (const LineForm& form : {LineForm{Form::plain, bits}, LineForm{Form::slots, bits},
+                                   LineForm{Form::queue, bits}, LineForm{Form::queue, bits, 1}}) {
         const Remembered line = form.remembers(keys_per_line);
         const double false_negative = form.judged_new_again(line) / line.passed;
         EXPECT_LE(least_bits_per_key(line.false_positive, false_negative), 512 / line.passed)
