@@ -6,6 +6,7 @@
 #include "bench/contender.hpp"
 #include "nodup/filters/age_partitioned_blocked.hpp"
 #include "nodup/filters/aged_table.hpp"
+#include "nodup/filters/automatic.hpp"
 #include "nodup/filters/biased.hpp"
 #include "nodup/filters/biased_single.hpp"
 #include "nodup/filters/blocked.hpp"
@@ -100,6 +101,17 @@ Contender forgetting(double lines) {
   return row;
 }
 
+// As many keys as it holds at 1e-6 before it forgets a few in a hundred; then it goes on.
+Contender automatic(double error) {
+  const auto params_of = [=](std::uint64_t bytes) { return Automatic::fit({.error = error, .bytes = bytes}); };
+  return {
+      .name = fmt::format("automatic ({:g})", error),
+      .capacity = [](std::uint64_t bytes) { return bytes * 8 / 32; },
+      .lines_per_key = [=](std::uint64_t bytes) { return Automatic::lines_per_event(params_of(bytes)); },
+      .make =
+          [=](std::uint64_t bytes) { return std::make_unique<FilterTable>(AnyFilter(Automatic(params_of(bytes)))); }};
+}
+
 }  // namespace
 
 std::uint64_t exact_capacity(std::uint64_t bytes) { return bytes / sizeof(Digest) * 4 / 5 - 4; }
@@ -116,11 +128,13 @@ std::vector<Contender> filters() {
                                     {.error = 1e-4, .window = {.slack = 0.34, .by_count = true}}),
       bloom<Standard>(),
       bloom<Partitioned>(),
+      automatic(1e-6),
+      automatic(1e-3),
       forgetting<Stable>(2 + 4),        // every record decrements 4 cells
       forgetting<Reservoir>(2),         // no resets before as many records as an array has bits
       forgetting<Biased>(2 + 2 * 0.5),  // a line per array
       forgetting<BiasedSingle>(2 + 1 * 0.5),
-      forgetting<LoadBalanced>(2 + 2 * 0.5),  // at most: an array that is nearly empty is hardly reset
+      forgetting<LoadBalanced>(2),  // an array that is nearly empty is hardly reset
       contender<Exact>("exact", [](std::uint64_t bytes) { return Exact::Params{.keys = exact_capacity(bytes)}; }),
   };
 }

@@ -51,6 +51,43 @@ void contain_lines(const std::uint64_t* table, std::uint64_t lines, const Digest
       });
 }
 
+// As SlotLine has it.
+struct PortableSlots {
+  [[gnu::always_inline]] static unsigned words(const SlotLine& shape) { return shape.words(); }
+  [[gnu::always_inline]] bool holds(const SlotLine& shape, const std::uint64_t* queue, std::uint64_t value) const {
+    return shape.holds(queue, value);
+  }
+  [[gnu::always_inline]] void push_if(const SlotLine& shape, bool really, std::uint64_t* queue,
+                                      std::uint64_t value) const {
+    shape.push_if(really, queue, value);
+  }
+};
+
+// `Slots<words, wide lanes>` is made for both shapes of the batch, if they are that much alike.
+template <template <unsigned, bool> class Slots>
+void insert_queues(QueueBatch& batch, const Digest* keys, std::size_t count, bool* is_new) {
+  const SlotLine &a = *batch.shapes[0], &b = *batch.shapes[1];
+  const auto with = [&](const auto& slots) { insert_into_queues<kLinesAhead>(slots, batch, keys, count, is_new); };
+  if (a.words() != b.words() || a.wide_lanes() != b.wide_lanes()) return with(PortableSlots());
+  const unsigned windows = a.window_count() > b.window_count() ? a.window_count() : b.window_count();
+  switch (2 * a.words() + a.wide_lanes()) {
+    case 4:
+      return with(Slots<2, false>(windows));
+    case 5:
+      return with(Slots<2, true>(windows));
+    case 8:
+      return with(Slots<4, false>(windows));
+    case 9:
+      return with(Slots<4, true>(windows));
+    case 16:
+      return with(Slots<8, false>(windows));
+    case 17:
+      return with(Slots<8, true>(windows));
+    default:  // a single word needs no vectors
+      return with(PortableSlots());
+  }
+}
+
 template <class Line>
 void insert_line_ages(const AgeRing& ring, const AgeStretch& stretch, AgeBatch& batch, std::size_t end) {
   insert_ages<LineSlices<Line>>(ring, stretch, batch, end);

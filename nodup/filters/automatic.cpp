@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "nodup/bits/kernels.hpp"
 #include "nodup/filters/fit.hpp"
 #include "nodup/filters/format.hpp"
 #include "nodup/theory/solve.hpp"
@@ -228,7 +229,28 @@ Facts Automatic::facts(const Params& p) {
 }
 
 Automatic::Automatic(const Params& params, PagePolicy policy)
-    : params_(params), parts_{Part(params.forms[0]), Part(params.forms[1])}, table_(bytes(params), policy) {}
+    : params_(params),
+      parts_{Part(params.forms[0], params.forms[1]), Part(params.forms[1], params.forms[0])},
+      table_(bytes(params), policy) {}
+
+// Queues have a kernel of their own; mixtures with other forms are for those who know the number of keys.
+void Automatic::insert_all(std::span<const Digest> keys, bool* is_new) noexcept {
+  const bool queues = std::ranges::all_of(parts_, [](const Part& part) { return part.form.kind == Form::queue; });
+  if (!queues) {
+    visit_prefetched(
+        keys.size(), [&](std::size_t i) { prefetch(keys[i]); }, [&](std::size_t i) { is_new[i] = insert(keys[i]); });
+    return;
+  }
+  QueueBatch batch{.table = table_.as<std::uint64_t>(),
+                   .lines = params_.lines,
+                   .first_lines = params_.first_lines,
+                   .shapes = {&parts_[0].shape, &parts_[1].shape}};
+  kernels().insert_queues(batch, keys.data(), keys.size(), is_new);
+  for (unsigned i = 0; i < 2; ++i) {
+    parts_[i].passed += batch.passed[i];
+    parts_[i].held += batch.filled[i];
+  }
+}
 
 // The chance that a new key finds its bits set, over at most 2^15 lines spread evenly: two megabytes to read.
 double Automatic::plain_match(unsigned part) const {

@@ -32,9 +32,12 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "nodup/bits/line.hpp"
+#include "nodup/bits/queue_table.hpp"
 #include "nodup/bits/slot_line.hpp"
 #include "nodup/filters/filter.hpp"
 #include "nodup/hash/positions.hpp"
@@ -97,6 +100,7 @@ class Automatic {
     const std::uint64_t place = fastrange(d.lo, params_.lines);
     return holds(parts_[place >= params_.first_lines], line_at(place), d);
   }
+  void insert_all(std::span<const Digest> keys, bool* is_new) noexcept;
   void prefetch(Digest d) const noexcept { nodup::prefetch(line_at(fastrange(d.lo, params_.lines))); }
 
   std::uint64_t keys() const { return parts_[0].passed + parts_[1].passed; }
@@ -112,23 +116,19 @@ class Automatic {
 
  private:
   struct Part {
-    explicit Part(const LineForm& f) : form(f), shape(f.kind == LineForm::Kind::plain ? 1 : f.bits, f.words) {}
+    // Parts that are mixed have lanes of one width, so that one kernel does for both.
+    Part(const LineForm& f, const LineForm& other)
+        : form(f),
+          shape(f.kind == LineForm::Kind::plain ? 1 : f.bits, f.words, other.bits > SlotLine::kWidestInFourBytes) {}
     LineForm form;
     SlotLine shape;
     std::uint64_t passed = 0;  // keys judged new
     std::uint64_t held = 0;    // slots that are not empty
   };
 
-  // Fingerprints take the high bits of `hi`; slot and queue are chosen by all of its bits.
-  static std::uint64_t fingerprint(const Part& part, Digest d) noexcept {
-    return 1 + fastrange(d.hi, part.shape.max_value());
-  }
+  static std::uint64_t fingerprint(const Part& part, Digest d) noexcept { return nodup::fingerprint(part.shape, d); }
   static unsigned slot(const Part& part, Digest d) noexcept {
     return static_cast<unsigned>(fastrange(remix(d.hi), part.shape.slots()));
-  }
-  // Where the key's queue begins in its line.
-  static unsigned queue_at(const Part& part, Digest d) noexcept {
-    return static_cast<unsigned>(remix(d.hi) >> 61) & (kLineWords - part.shape.words());
   }
   // Bit `probe` of a key, in a lane of its own.
   static unsigned plain_bit(const Part& part, Digest d, unsigned probe) noexcept {
@@ -141,7 +141,7 @@ class Automatic {
     switch (part.form.kind) {
       case LineForm::Kind::queue: {
         const std::uint64_t value = fingerprint(part, d);
-        std::uint64_t* const queue = line + queue_at(part, d);
+        std::uint64_t* const queue = line + queue_at(part.shape.words(), d);
         is_new = !part.shape.holds(queue, value);
         part.held += is_new && !part.shape.full(queue);
         part.shape.push_if(is_new, queue, value);
@@ -169,7 +169,7 @@ class Automatic {
   static bool holds(const Part& part, const std::uint64_t* line, Digest d) noexcept {
     switch (part.form.kind) {
       case LineForm::Kind::queue:
-        return part.shape.holds(line + queue_at(part, d), fingerprint(part, d));
+        return part.shape.holds(line + queue_at(part.shape.words(), d), fingerprint(part, d));
       case LineForm::Kind::slots:
         return part.shape.get(line, slot(part, d)) == fingerprint(part, d);
       case LineForm::Kind::plain:
