@@ -74,33 +74,34 @@ double noted_error(const SavedFilter& state) {
 
 // Kinds that forget take any number of keys in the memory there is: nothing to refuse. If COUNT is told they are fitted
 // for that many; a guess from the size of a file will not do, since more may come than was guessed.
-ChosenFilter choose_endless_filter(const DedupOptions& options, const Kind& kind, std::vector<std::string> warnings) {
+ChosenFilter choose_endless_filter(const DedupOptions& options, const Kind& kind, BatchReader& reader) {
   if (!options.memory && !options.events)
     throw UsageError(
         fmt::format("--filter {} forgets, to stay within its memory: add --memory SIZE or --events COUNT", kind.name));
-  const Goal goal{.keys = options.events.value_or(0),
-                  .error = options.error.value_or(kDefaultError),
-                  .bytes = options.memory.value_or(0)};
+  Goal goal{.keys = options.events.value_or(0),
+            .error = options.error.value_or(kDefaultError),
+            .bytes = options.memory.value_or(0)};
+  const auto bytes_for = [&](std::uint64_t keys) { return kind.plan({.keys = keys, .error = goal.error}).bytes; };
+  std::vector<std::string> warnings;
+  if (const auto guess = options.events ? options.events : reader.estimated_records();
+      options.memory && guess && bytes_for(*guess) > *options.memory)
+    warnings.push_back(
+        fmt::format("{} cannot hold {} events at this error: should most of them be distinct, duplicates of events "
+                    "long ago will pass. {} would hold all.",
+                    human_bytes(*options.memory), human_count(*guess), human_bytes(bytes_for(*guess))));
+  // Of a small file no more memory is taken than it can ever need.
+  if (!options.events && options.state.empty() && options.paths.size() == 1)
+    if (const auto most = reader.most_distinct()) goal.bytes = std::min(goal.bytes, bytes_for(*most));
   return {.filter = kind.make(goal), .goal = goal, .warnings = std::move(warnings)};
 }
 
-// What --memory alone means: the default filter if it surely holds all events, else one that forgets.
-bool needs_endless(const DedupOptions& options, std::optional<std::uint64_t> known, const Kind& kind) {
+// What --memory alone means: a filter that forgets rather than lose events. Only who tells how many will come gets one
+// that forgets nothing, if these fit: a guess from the size of a file may be far off, and a state sees other inputs.
+bool needs_endless(const DedupOptions& options, const Kind& kind) {
   if (!options.memory || options.filter || options.degrade || options.error == 0.0) return false;
-  if (!known) return true;
-  const Goal free{.keys = *known, .error = options.error.value_or(kDefaultError)};
+  if (!options.events) return true;
+  const Goal free{.keys = *options.events, .error = options.error.value_or(kDefaultError)};
   return kind.plan(free).bytes > *options.memory;
-}
-
-// Only where it is known that not all may fit.
-std::vector<std::string> will_forget(const DedupOptions& options, std::optional<std::uint64_t> known,
-                                     const Kind& needed) {
-  if (!known) return {};
-  const Goal free{.keys = *known, .error = options.error.value_or(kDefaultError)};
-  return {
-      fmt::format("{} cannot hold {} events at this error: should most of them be distinct, duplicates of events "
-                  "long ago will pass. {} would hold all.",
-                  human_bytes(*options.memory), human_count(*known), human_bytes(needed.plan(free).bytes))};
 }
 
 // The notes of a state about its window, in the order they are compared; those that do not apply are left out.
@@ -214,13 +215,12 @@ ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std
 
   const Kind& kind = filter_kind(kind_for(options));
   if (options.window) return choose_window_filter(options, kind, reader);
-  if (kind.forgets) return choose_endless_filter(options, kind, {});
+  if (kind.forgets) return choose_endless_filter(options, kind, reader);
   const bool exact = kind.name == "exact";
   Goal goal{.error = options.error.value_or(kDefaultError), .bytes = options.memory.value_or(0)};
   if (exact) goal.error = options.error.value_or(0);
   const std::optional<std::uint64_t> known = options.events ? options.events : reader.estimated_records();
-  if (needs_endless(options, known, kind))
-    return choose_endless_filter(options, filter_kind(kDefaultEndlessKind), will_forget(options, known, kind));
+  if (needs_endless(options, kind)) return choose_endless_filter(options, filter_kind(kDefaultEndlessKind), reader);
   if (!known && !kind.grows)
     throw UsageError(
         fmt::format("--filter {} has a fixed size and the number of events is unknown: add --events COUNT", kind.name));

@@ -38,14 +38,14 @@ std::string percent(double rate) { return fmt::format("{:.3g} %", 100 * rate); }
 
 template <class Row>
 void audit_rows(const AuditReading& audit, Row&& row) {
-  const auto rate = [&](const std::optional<Interval>& measured, std::string_view what) {
+  const auto rate = [&](const std::optional<Interval>& measured, std::string_view what, std::string_view none) {
     row("", measured ? fmt::format("{} {} (95 % sure: {:.3g} to {:.3g} %)", percent(measured->value), what,
                                    100 * measured->low, 100 * measured->high)
-                     : fmt::format("no sign yet {}", what));
+                     : std::string(none));
   };
   row("audit", fmt::format("{} keys followed, one in {:.4g}", audit.keys, 1 / audit.rate));
-  rate(audit.false_positive, "of the new events were dropped");
-  rate(audit.false_negative, "of the duplicates passed");
+  rate(audit.false_positive, "of the new events were dropped", "no new event was among those followed");
+  rate(audit.false_negative, "of the duplicates passed", "no duplicate was among those followed");
 }
 
 std::string audit_json(const AuditReading& audit) {
@@ -115,7 +115,9 @@ std::string text_report(const Report& r) {
   if (r.false_negative)
     row("forgotten",
         fmt::format("{:.3g} (chance that a duplicate of any key passed so far would pass)", *r.false_negative));
-  row("expected lost", fmt::format("{:.3g} of the distinct events", c.expected_lost));
+  // Duplicates that passed are among what seemed new.
+  row("expected lost",
+      fmt::format("{}{:.3g} of the distinct events", r.false_negative ? "at most " : "", c.expected_lost));
   if (r.audit) audit_rows(*r.audit, row);
   return text;
 }

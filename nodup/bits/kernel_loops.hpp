@@ -63,29 +63,33 @@ struct PortableSlots {
   }
 };
 
-// `Slots<words, wide lanes>` is made for both shapes of the batch, if they are that much alike.
-template <template <unsigned, bool> class Slots>
+// Up to so many windows are looked through without a loop: 24 slots, as many as errors from 1e-6 to 1e-2 want.
+constexpr unsigned kFewWindows = 3;
+
+// `Slots<words, wide lanes, windows or 0 if they are counted>` is made for both shapes of the batch, if they are that
+// much alike. A single word needs no vectors.
+template <template <unsigned, bool, unsigned> class Slots>
 void insert_queues(QueueBatch& batch, const Digest* keys, std::size_t count, bool* is_new) {
   const SlotLine &a = *batch.shapes[0], &b = *batch.shapes[1];
-  const auto with = [&](const auto& slots) { insert_into_queues<kLinesAhead>(slots, batch, keys, count, is_new); };
-  if (a.words() != b.words() || a.wide_lanes() != b.wide_lanes()) return with(PortableSlots());
   const unsigned windows = a.window_count() > b.window_count() ? a.window_count() : b.window_count();
-  switch (2 * a.words() + a.wide_lanes()) {
-    case 4:
-      return with(Slots<2, false>(windows));
-    case 5:
-      return with(Slots<2, true>(windows));
-    case 8:
-      return with(Slots<4, false>(windows));
-    case 9:
-      return with(Slots<4, true>(windows));
-    case 16:
-      return with(Slots<8, false>(windows));
-    case 17:
-      return with(Slots<8, true>(windows));
-    default:  // a single word needs no vectors
-      return with(PortableSlots());
-  }
+  const auto with = [&](const auto& slots) { insert_into_queues<kLinesAhead>(slots, batch, keys, count, is_new); };
+  const auto with_words = [&]<unsigned kWords>() {
+    if (a.wide_lanes())
+      with(Slots<kWords, true, 0>(windows));
+    else if (windows <= kFewWindows)
+      with(Slots<kWords, false, kFewWindows>(windows));
+    else
+      with(Slots<kWords, false, 0>(windows));
+  };
+  const bool alike = a.words() == b.words() && a.wide_lanes() == b.wide_lanes();
+  if (alike && a.words() == 2)
+    with_words.template operator()<2>();
+  else if (alike && a.words() == 4)
+    with_words.template operator()<4>();
+  else if (alike && a.words() == 8)
+    with_words.template operator()<8>();
+  else
+    with(PortableSlots());
 }
 
 template <class Line>

@@ -64,7 +64,7 @@ struct Avx2Line16 {
   }
 };
 
-template <unsigned kWords, bool kWide>
+template <unsigned kWords, bool kWide, unsigned kWindows>
 struct Avx2Slots {
   explicit Avx2Slots(unsigned count) : windows(count) {}
 
@@ -81,7 +81,7 @@ struct Avx2Slots {
     const __m256i wanted = everywhere(value), mask = everywhere(shape.max_value());
     const SlotLine::Window* const all = shape.windows();
     __m256i found = _mm256_setzero_si256();
-    for (unsigned i = 0; i < windows; ++i) {
+    for (unsigned i = 0; i < (kWindows == 0 ? windows : kWindows); ++i) {
       const __m256i both =
           _mm256_inserti128_si256(_mm256_castsi128_si256(sixteen(all[i].offsets[0])), sixteen(all[i].offsets[1]), 1);
       const __m256i lanes = _mm256_shuffle_epi8(both, *reinterpret_cast<const __m256i*>(all[i].bytes.data()));

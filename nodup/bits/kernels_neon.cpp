@@ -71,7 +71,7 @@ struct NeonLine16 {
   }
 };
 
-template <unsigned kWords, bool kWide>
+template <unsigned kWords, bool kWide, unsigned kWindows>
 struct NeonSlots {
   explicit NeonSlots(unsigned count) : windows(count) {}
 
@@ -80,7 +80,7 @@ struct NeonSlots {
   [[gnu::always_inline]] bool holds(const SlotLine& shape, const std::uint64_t* queue, std::uint64_t value) const {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(queue);
     uint64x2_t found = vdupq_n_u64(0);
-    for (unsigned i = 0; i < 2 * windows; ++i) {
+    for (unsigned i = 0; i < 2 * (kWindows == 0 ? windows : kWindows); ++i) {
       const SlotLine::Window& window = shape.windows()[i / 2];
       const unsigned half = i % 2;
       const uint8x16_t lanes =

@@ -22,14 +22,11 @@ struct LoadBalancedRule {
       "a new event may be dropped (false positive); an old duplicate may pass (false negative)";
   static constexpr theory::Resetting kResetting = theory::Resetting::by_load;
 
-  static std::uint64_t draws(std::uint64_t arrays) { return 2 * arrays; }
+  static std::uint64_t draws(std::uint64_t arrays) { return arrays; }
   static double resets(std::uint64_t arrays) { return static_cast<double>(arrays); }
   static bool make_room(SampledArrays& arrays, std::uint64_t, bool is_new) noexcept {
     if (is_new)
-      for (std::uint64_t i = 0; i < arrays.count(); ++i) {
-        const SampledArrays::Place place = arrays.draw_place(i);
-        if (arrays.chance(arrays.ones(i), arrays.length())) arrays.reset(place);
-      }
+      for (std::uint64_t i = 0; i < arrays.count(); ++i) arrays.reset_by_load(i);
     return is_new;
   }
 };

@@ -60,7 +60,6 @@ class SampledArrays {
 
   std::uint64_t count() const noexcept { return count_; }
   std::uint64_t length() const noexcept { return length_; }  // of one array
-  std::uint64_t ones(std::uint64_t array) const noexcept { return ones_[array]; }
   std::uint64_t draws_used() const noexcept { return draws_.used(); }
   const BitArray& bits() const noexcept { return bits_; }
 
@@ -84,6 +83,15 @@ class SampledArrays {
   };
   Place draw_place(std::uint64_t array) noexcept { return {array, draw_bit(array * length_, length_)}; }
   Place draw_place() noexcept { return {fastrange(draws_.peek(0), count_), draw_bit(0, count_ * length_)}; }
+  // Resets a random place of an array with the chance of its load. One draw: its high bits are the place, all of them
+  // together the chance. Whether it will be is foretold by the load there is now, which hardly changes until then:
+  // lines that will not be touched are not asked for.
+  void reset_by_load(std::uint64_t array) noexcept {
+    const auto place = [&](std::uint64_t draw) { return array * length_ + fastrange(draw, length_); };
+    const auto is_reset = [&](std::uint64_t draw) { return fastrange(remix(draw), length_) < ones_[array]; };
+    if (const std::uint64_t coming = draws_.peek(ahead_); is_reset(coming)) bits_.prefetch(place(coming));
+    if (const std::uint64_t draw = draws_.next(); is_reset(draw)) reset({array, place(draw)});
+  }
   void skip_draws(std::uint64_t count) noexcept { draws_ = Draws(draws_.used() + count); }
 
   void reset(Place at) noexcept { ones_[at.array] -= bits_.test_and_reset(at.bit); }

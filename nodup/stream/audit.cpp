@@ -185,11 +185,17 @@ std::optional<Interval> Audit::estimate(Count errors, Count trials) const {
     const Interval sampled = share_interval(p, independent, keys - 1);
     return Interval{rate, rate - share * (p - sampled.low), rate + share * (sampled.high - p)};
   }
-  // All right or all wrong: the residuals tell only how well the share is known. Each key may have been one trial.
-  const Interval sampled = share_interval(p, keys / unsampled, keys - 1);
-  const double of_share = t_95(keys - 1) * std::sqrt(variance);
-  return Interval{rate, std::max(0.0, rate - std::hypot(share * (p - sampled.low), of_share)),
-                  std::min(1.0, rate + std::hypot(share * (sampled.high - p), of_share))};
+  // All right or all wrong, so few keys have trials: how many may be wrong, and how many such keys are there? A normal
+  // distribution would be too narrow for both.
+  const Interval wrong = share_interval(p, keys / unsampled, keys - 1);
+  const double all_keys = effective_keys(m, m_squared), with_trials = std::min(keys / all_keys, 1.0);
+  const Interval such_keys = share_interval(with_trials, all_keys / unsampled, all_keys - 1);
+  const auto rate_if = [&](double share_wrong, double share_of_keys) {
+    const double others_n = scale * n * share_of_keys / with_trials;
+    return (frequent_e + share_wrong * others_n) / (frequent_n + others_n);
+  };
+  return Interval{rate, std::min(rate_if(wrong.low, such_keys.low), rate_if(wrong.low, such_keys.high)),
+                  std::max(rate_if(wrong.high, such_keys.low), rate_if(wrong.high, such_keys.high))};
 }
 
 }  // namespace nodup

@@ -95,7 +95,7 @@ class Pipeline {
   const Tick* ticks_of(const Batch& batch) const;
   void mark_verdicts(const Batch& batch);
   void write_runs(const Batch& batch, bool passed, Sink& sink, bool& owes_separator);
-  void count_losses(std::uint64_t fresh);
+  void count_losses(std::uint64_t events, std::uint64_t fresh);
   void settle_losses();
   void catch_up();
 
@@ -128,9 +128,9 @@ class Pipeline {
   std::vector<iovec> pieces_;
   bool passed_owes_separator_ = false;
   bool dropped_owes_separator_ = false;
-  double error_before_ = 0;            // the filter's false positive rate when last asked
-  std::uint64_t fresh_unsettled_ = 0;  // new events since then
-  std::uint64_t settle_after_ = 0;     // when there are more of them than this, ask again
+  double error_before_ = 0;                                   // the filter's false positive rate when last asked
+  std::uint64_t fresh_unsettled_ = 0, events_unsettled_ = 0;  // new ones, and all, since then
+  std::uint64_t settle_after_ = 0;                            // when there are more of them than this, ask again
 };
 
 }  // namespace nodup

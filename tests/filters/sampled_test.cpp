@@ -80,8 +80,8 @@ TEST(Sampled, BiasedSingleIsItsTwin) {
 TEST(Sampled, LoadBalancedIsItsTwin) {
   expect_twins<LoadBalanced>([](Twin& twin) {
     for (std::uint64_t i = 0; i < twin.arrays; ++i) {
-      const std::uint64_t place = fastrange(twin.draws.next(), twin.length);
-      if (fastrange(twin.draws.next(), twin.length) < twin.load(i)) twin.bits[i][place] = false;
+      const std::uint64_t draw = twin.draws.next();
+      if (fastrange(remix(draw), twin.length) < twin.load(i)) twin.bits[i][fastrange(draw, twin.length)] = false;
     }
     return true;
   });
