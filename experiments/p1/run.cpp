@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables 1 to 9 and Figures 2 to 11, at lab.scale / 1000 of the paper's size (README.md: "Size").
+// Tables 1 to 9 and Figures 2 to 11, at lab.scale of the paper's size (README.md: "Size").
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
@@ -158,8 +158,7 @@ void stream_tables(const Experiment& lab) {
   for (const Row& row : wanted_rows()) measured.push_back({row, {}});
   in_parallel(measured.size(), [&](std::size_t i) {
     Measured& m = measured[i];
-    m.course =
-        measure(m.row, lab.scale / 1000, kArrays, [&](std::uint64_t bits) { return all_algorithms(m.row, bits); });
+    m.course = measure(m.row, lab.scale, kArrays, [&](std::uint64_t bits) { return all_algorithms(m.row, bits); });
   });
   write_stream_tables(lab, measured);
   write_variant(lab, measured, "sbf_31_bits",
@@ -183,7 +182,7 @@ void array_tables(const Experiment& lab) {
   const auto row = [&](std::size_t size) { return Row{1e9, 0.60, kSizes[size]}; };
   in_parallel(courses.size(), [&](std::size_t i) {
     const std::uint64_t arrays = i % kMostArrays + 1;
-    courses[i] = measure(row(i / kMostArrays), lab.scale / 1000, arrays,
+    courses[i] = measure(row(i / kMostArrays), lab.scale, arrays,
                          [&](std::uint64_t bits) { return biased_algorithms(bits, arrays); });
   });
   for (std::size_t a = 0; a < algorithms.size(); ++a) {
