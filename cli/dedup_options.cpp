@@ -172,7 +172,7 @@ std::vector<Flag> dedup_flags(DedupOptions& o) {
        [&](S v) { o.events = read_count(v); }},
       {"-m,--memory", "SIZE", error, "a hard ceiling for the filter, e.g. 512M",
        "The error is kept for a stream of any length: when the filter is full it forgets the oldest keys, and their "
-       "duplicates pass. Nothing is forgotten where the number of events is known and all of them fit. With --window "
+       "duplicates pass. Nothing is forgotten where --events tells how many come and all of them fit. With --window "
        "the window shrinks, and a warning says so. With --filter NAME a goal that does not fit is refused.",
        [&](S v) { o.memory = memory_limit(v); }, true},
       {"--degrade", "", error, "with --memory: never forget, but go on with a higher error", "",

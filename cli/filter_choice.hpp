@@ -18,7 +18,7 @@ namespace nodup::cli {
 
 inline constexpr std::string_view kDefaultKind = "growing";
 inline constexpr std::string_view kDefaultWindowKind = "aged_table";
-inline constexpr std::string_view kDefaultEndlessKind = "automatic";  // --memory, for more events than surely fit
+inline constexpr std::string_view kDefaultEndlessKind = "automatic";  // --memory, unless --events tells that all fit
 
 struct ChosenFilter {
   AnyFilter filter;
