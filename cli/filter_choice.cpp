@@ -24,6 +24,9 @@ constexpr std::uint64_t kFirstKeys = 4'000'000;
 constexpr std::uint64_t kFirstWindowKeys = 150'000;
 constexpr std::uint64_t kMostFirstWindowKeys = 200'000'000;  // under --memory: about a gigabyte
 
+// Of a filter that forgets, for a file: room for 5 million keys at the default error.
+constexpr std::uint64_t kLeastOfAFile = 16 << 20;
+
 std::string kind_for(const DedupOptions& options) {
   if (options.error == 0.0) {
     if (options.filter && *options.filter != "exact")
@@ -89,9 +92,10 @@ ChosenFilter choose_endless_filter(const DedupOptions& options, const Kind& kind
         fmt::format("{} cannot hold {} events at this error: should most of them be distinct, duplicates of events "
                     "long ago will pass. {} would hold all.",
                     human_bytes(*options.memory), human_count(*guess), human_bytes(bytes_for(*guess))));
-  // Of a small file no more memory is taken than it can ever need.
+  // Of a small file no more memory is taken than it can ever need, and a little more, should it still grow.
   if (!options.events && options.state.empty() && options.paths.size() == 1)
-    if (const auto most = reader.most_distinct()) goal.bytes = std::min(goal.bytes, bytes_for(*most));
+    if (const auto most = reader.most_distinct())
+      goal.bytes = std::min(goal.bytes, std::max(bytes_for(*most), kLeastOfAFile));
   return {.filter = kind.make(goal), .goal = goal, .warnings = std::move(warnings)};
 }
 
