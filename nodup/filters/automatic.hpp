@@ -77,7 +77,7 @@ class Automatic {
   static constexpr std::string_view kName = "automatic";
   static constexpr std::string_view kSummary = "any number of keys in fixed memory at an error that never rises";
   static constexpr std::string_view kErrors =
-      "a new event may be dropped (false positive); a duplicate passes when its line is full and its key among the "
+      "a new event may be dropped (false positive); a duplicate passes when its queue is full and its key among the "
       "oldest (false negative)";
   static constexpr bool kForgets = true;
 
