@@ -6,11 +6,17 @@
 #include "bench/contender.hpp"
 #include "nodup/filters/age_partitioned_blocked.hpp"
 #include "nodup/filters/aged_table.hpp"
+#include "nodup/filters/automatic.hpp"
+#include "nodup/filters/biased.hpp"
+#include "nodup/filters/biased_single.hpp"
 #include "nodup/filters/blocked.hpp"
 #include "nodup/filters/exact.hpp"
 #include "nodup/filters/filter.hpp"
 #include "nodup/filters/growing.hpp"
+#include "nodup/filters/load_balanced.hpp"
 #include "nodup/filters/partitioned.hpp"
+#include "nodup/filters/reservoir.hpp"
+#include "nodup/filters/stable.hpp"
 #include "nodup/filters/standard.hpp"
 #include "nodup/theory/solve.hpp"
 
@@ -81,6 +87,31 @@ Contender window(std::string name, const Goal& goal) {
   });
 }
 
+// A kind that forgets, in the setting of its paper's tables: two arrays. Any number of keys is its capacity; here as
+// many as bits. Only new keys reset, and half of the keys of the stream are new.
+template <Filter F>
+Contender forgetting(double lines) {
+  Contender row = contender<F>(fmt::format("{}, 2 probes", F::kName), [](std::uint64_t bytes) {
+    if constexpr (std::same_as<F, Stable>)
+      return StableParams{.cells = (bytes - CellArray::kSpareBytes) * 8, .keys = bytes * 8};
+    else
+      return SampledParams{.bits = bytes * 8, .probes = 2, .keys = bytes * 8};
+  });
+  row.lines_per_key = [=](std::uint64_t) { return lines; };
+  return row;
+}
+
+// As many keys as it holds at 1e-6 before it forgets a few in a hundred; then it goes on.
+Contender automatic(double error) {
+  const auto params_of = [=](std::uint64_t bytes) { return Automatic::fit({.error = error, .bytes = bytes}); };
+  return {
+      .name = fmt::format("automatic ({:g})", error),
+      .capacity = [](std::uint64_t bytes) { return bytes * 8 / 32; },
+      .lines_per_key = [=](std::uint64_t bytes) { return Automatic::lines_per_event(params_of(bytes)); },
+      .make =
+          [=](std::uint64_t bytes) { return std::make_unique<FilterTable>(AnyFilter(Automatic(params_of(bytes)))); }};
+}
+
 }  // namespace
 
 std::uint64_t exact_capacity(std::uint64_t bytes) { return bytes / sizeof(Digest) * 4 / 5 - 4; }
@@ -97,6 +128,13 @@ std::vector<Contender> filters() {
                                     {.error = 1e-4, .window = {.slack = 0.34, .by_count = true}}),
       bloom<Standard>(),
       bloom<Partitioned>(),
+      automatic(1e-6),
+      automatic(1e-3),
+      forgetting<Stable>(2 + 4),        // every record decrements 4 cells
+      forgetting<Reservoir>(2),         // no resets before as many records as an array has bits
+      forgetting<Biased>(2 + 2 * 0.5),  // a line per array
+      forgetting<BiasedSingle>(2 + 1 * 0.5),
+      forgetting<LoadBalanced>(2),  // an array that is nearly empty is hardly reset
       contender<Exact>("exact", [](std::uint64_t bytes) { return Exact::Params{.keys = exact_capacity(bytes)}; }),
   };
 }

@@ -201,9 +201,9 @@ struct Target {
 };
 
 void print_row(std::string_view name, std::uint64_t bytes, double lines, double batched, double single, double limit) {
-  fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.0f} % | {:.1f} | {:.2f} | {:.0f} % |\n", name,
+  fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.0f} % | {:.0f} % | {:.1f} | {:.2f} | {:.0f} % |\n", name,
              static_cast<double>(bytes) / 1e6, lines, 1e-6 / batched, 1e9 * batched, 100 * limit / batched,
-             1e-6 / single, 1e9 * single, 100 * limit / single);
+             100 * limit * lines / batched, 1e-6 / single, 1e9 * single, 100 * limit / single);
 }
 
 // One size and kind of pages: every contender in every round, then the table. The share that `blocked` reached.
@@ -247,8 +247,9 @@ std::optional<double> measure(std::uint64_t bytes, PagePolicy policy, const Opti
              bytes >> 20, policy == PagePolicy::huge ? "huge" : "small", static_cast<double>(huge_bytes()) / 1e6,
              best_ahead);
   fmt::print(
-      "| table | MB | lines per key | batched M/s | ns | of the limit | one by one M/s | ns | of the limit |\n"
-      "|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+      "| table | MB | lines per key | batched M/s | ns | of the limit | of the limit for its lines | one by one M/s | "
+      "ns "
+      "| of the limit |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
   print_row("the limit", bytes, 1, limit.seconds, limit_single.seconds, limit.seconds);
   for (const auto& r : runners)
     print_row(r->contender().name, r->table_bytes(), r->contender().lines_per_key(bytes), r->batched.seconds,

@@ -43,6 +43,8 @@ struct DedupOptions {
   bool compact = false;
   std::optional<double> rate;
 
+  std::optional<double> audit;  // the share of the keys to follow, 0: none; not given: as the filter needs
+
   std::string state;
   std::chrono::nanoseconds checkpoint = std::chrono::seconds(30);
   std::optional<std::uint64_t> seed;

@@ -66,9 +66,42 @@ double noted_error(const SavedFilter& state) {
   throw Error(
       fmt::format("an error of {:g} for {} events needs {} ({}), --memory allows {}.\n"
                   "  With {} a new event would be dropped with probability {} at the end.\n"
-                  "  Give more memory, accept a larger --error, or add --degrade to go on with that.",
+                  "  Give more memory, accept a larger --error, add --degrade to go on with that, or take --filter {}, "
+                  "which keeps the error and lets duplicates of long ago pass.",
                   goal.error, human_count(goal.keys), human_bytes(needed.bytes), needed.kind, human_bytes(goal.bytes),
-                  human_bytes(possible.bytes), rate(possible.rates.false_positive)));
+                  human_bytes(possible.bytes), rate(possible.rates.false_positive), kDefaultEndlessKind));
+}
+
+// Kinds that forget take any number of keys in the memory there is: nothing to refuse. If COUNT is told they are fitted
+// for that many; a guess from the size of a file will not do, since more may come than was guessed.
+ChosenFilter choose_endless_filter(const DedupOptions& options, const Kind& kind, BatchReader& reader) {
+  if (!options.memory && !options.events)
+    throw UsageError(
+        fmt::format("--filter {} forgets, to stay within its memory: add --memory SIZE or --events COUNT", kind.name));
+  Goal goal{.keys = options.events.value_or(0),
+            .error = options.error.value_or(kDefaultError),
+            .bytes = options.memory.value_or(0)};
+  const auto bytes_for = [&](std::uint64_t keys) { return kind.plan({.keys = keys, .error = goal.error}).bytes; };
+  std::vector<std::string> warnings;
+  if (const auto guess = options.events ? options.events : reader.estimated_records();
+      options.memory && guess && bytes_for(*guess) > *options.memory)
+    warnings.push_back(
+        fmt::format("{} cannot hold {} events at this error: should most of them be distinct, duplicates of events "
+                    "long ago will pass. {} would hold all.",
+                    human_bytes(*options.memory), human_count(*guess), human_bytes(bytes_for(*guess))));
+  // Of a small file no more memory is taken than it can ever need.
+  if (!options.events && options.state.empty() && options.paths.size() == 1)
+    if (const auto most = reader.most_distinct()) goal.bytes = std::min(goal.bytes, bytes_for(*most));
+  return {.filter = kind.make(goal), .goal = goal, .warnings = std::move(warnings)};
+}
+
+// What --memory alone means: a filter that forgets rather than lose events. Only who tells how many will come gets one
+// that forgets nothing, if these fit: a guess from the size of a file may be far off, and a state sees other inputs.
+bool needs_endless(const DedupOptions& options, const Kind& kind) {
+  if (!options.memory || options.filter || options.degrade || options.error == 0.0) return false;
+  if (!options.events) return true;
+  const Goal free{.keys = *options.events, .error = options.error.value_or(kDefaultError)};
+  return kind.plan(free).bytes > *options.memory;
 }
 
 // The notes of a state about its window, in the order they are compared; those that do not apply are left out.
@@ -164,7 +197,7 @@ ChosenFilter choose_window_filter(const DedupOptions& options, const Kind& kind,
                     "tell apart more "
                     "pieces of SPAN and --lateness",
                     100 * slack, 100 * goal.window.slack, kind.name));
-  return {kind.make(fit), goal, std::move(warnings)};
+  return {kind.make(fit), goal, slack, std::move(warnings)};
 }
 
 }  // namespace
@@ -182,10 +215,12 @@ ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std
 
   const Kind& kind = filter_kind(kind_for(options));
   if (options.window) return choose_window_filter(options, kind, reader);
+  if (kind.forgets) return choose_endless_filter(options, kind, reader);
   const bool exact = kind.name == "exact";
   Goal goal{.error = options.error.value_or(kDefaultError), .bytes = options.memory.value_or(0)};
   if (exact) goal.error = options.error.value_or(0);
   const std::optional<std::uint64_t> known = options.events ? options.events : reader.estimated_records();
+  if (needs_endless(options, kind)) return choose_endless_filter(options, filter_kind(kDefaultEndlessKind), reader);
   if (!known && !kind.grows)
     throw UsageError(
         fmt::format("--filter {} has a fixed size and the number of events is unknown: add --events COUNT", kind.name));
@@ -206,6 +241,21 @@ ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std
   // An exact set grows from small: the number of events says little about the number of distinct keys.
   if (exact) fit.keys = 1;
   return {kind.make(fit), goal};
+}
+
+// On by itself for filters that forget: there the rates depend on the stream, and no theory knows it.
+std::optional<Audit::Options> choose_audit(const DedupOptions& options, const ChosenFilter& chosen, bool resumed) {
+  const double share = options.audit.value_or(filter_kind(chosen.filter.kind()).forgets ? Audit::kDefaultRate : 0);
+  if (share == 0) return std::nullopt;
+  if (resumed && options.audit)
+    throw UsageError(
+        fmt::format("--audit must see all events from the first on, and the state {} knows keys of earlier runs: leave "
+                    "--audit out, or start a new --state",
+                    options.state));
+  if (resumed) return std::nullopt;
+  Audit::Options audit{.rate = share, .window = chosen.goal.window};
+  audit.window.slack = std::max(audit.window.slack, chosen.slack);
+  return audit;
 }
 
 void check_resumed(const DedupOptions& options, const SavedFilter& state) {

@@ -18,15 +18,20 @@ namespace nodup::cli {
 
 inline constexpr std::string_view kDefaultKind = "growing";
 inline constexpr std::string_view kDefaultWindowKind = "aged_table";
+inline constexpr std::string_view kDefaultEndlessKind = "automatic";  // --memory, for more events than surely fit
 
 struct ChosenFilter {
   AnyFilter filter;
   Goal goal;                               // what it was chosen for
+  double slack = 0;                        // of a window: the share by which keys may really be remembered longer
   std::vector<std::string> warnings = {};  // what will be less than asked for, as far as that is known before reading
 };
 
-// Throws Error when the memory cannot hold the goal and --degrade was not given.
+// Throws Error when the memory cannot hold the goal with the filter named, and --degrade was not given.
 ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std::optional<SavedFilter> resumed);
+
+// What to follow beside the filter, if anything. Throws UsageError for an --audit that cannot be had.
+std::optional<Audit::Options> choose_audit(const DedupOptions& options, const ChosenFilter& chosen, bool resumed);
 
 // Does the state fit the options? Throws Error naming what is in the state and what was asked for.
 void check_resumed(const DedupOptions& options, const SavedFilter& state);

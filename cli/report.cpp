@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "nodup/filters/registry.hpp"
 #include "nodup/text/units.hpp"
 
 namespace nodup::cli {
@@ -31,6 +32,30 @@ void window_rows(const Report& r, Row&& row) {
   if (w.dropped_in_slack > 0)
     row("", fmt::format("{} duplicates may be older than the window, within its slack", w.dropped_in_slack));
   if (r.counts.late > 0) row("", fmt::format("{} new events came later than --lateness", r.counts.late));
+}
+
+std::string percent(double rate) { return fmt::format("{:.3g} %", 100 * rate); }
+
+template <class Row>
+void audit_rows(const AuditReading& audit, Row&& row) {
+  const auto rate = [&](const std::optional<Interval>& measured, std::string_view what, std::string_view none) {
+    row("", measured ? fmt::format("{} {} (95 % sure: {:.3g} to {:.3g} %)", percent(measured->value), what,
+                                   100 * measured->low, 100 * measured->high)
+                     : std::string(none));
+  };
+  row("audit", fmt::format("{} keys followed, one in {:.4g}", audit.keys, 1 / audit.rate));
+  rate(audit.false_positive, "of the new events were dropped", "no new event was among those followed");
+  rate(audit.false_negative, "of the duplicates passed", "no duplicate was among those followed");
+}
+
+std::string audit_json(const AuditReading& audit) {
+  const auto numbers = [](std::string_view name, const std::optional<Interval>& measured) {
+    if (!measured) return fmt::format("\"{0}\":null,\"{0}_low\":null,\"{0}_high\":null", name);
+    return fmt::format("\"{0}\":{1:.6g},\"{0}_low\":{2:.6g},\"{0}_high\":{3:.6g}", name, measured->value, measured->low,
+                       measured->high);
+  };
+  return fmt::format("{{\"rate\":{:.6g},\"keys\":{},{},{}}}", audit.rate, audit.keys,
+                     numbers("fpr", audit.false_positive), numbers("fnr", audit.false_negative));
 }
 
 }  // namespace
@@ -62,7 +87,9 @@ Report make_report(const Counts& counts, const AnyFilter& filter, const std::opt
   report.parameters = filter.facts();
   report.filter_keys = filter.keys();
   report.memory_bytes = filter.bytes();
-  report.error = filter.rates().false_positive;
+  const Rates rates = filter.rates();
+  report.error = rates.false_positive;
+  if (filter_kind(filter.kind()).forgets) report.false_negative = rates.false_negative;
   if (window) report.window = make_window_report(*window, filter, counts.narrowest);
   return report;
 }
@@ -85,7 +112,13 @@ std::string text_report(const Report& r) {
   for (const auto& [name, value] : r.parameters) row("", fmt::format("{}: {}", name, value));
   if (r.window) window_rows(r, row);
   row("error", fmt::format("{:.3g} reached, {:g} asked (chance that a new event is dropped)", r.error, r.error_goal));
-  row("expected lost", fmt::format("{:.3g} of the distinct events", c.expected_lost));
+  if (r.false_negative)
+    row("forgotten",
+        fmt::format("{:.3g} (chance that a duplicate of any key passed so far would pass)", *r.false_negative));
+  // Duplicates that passed are among what seemed new.
+  row("expected lost",
+      fmt::format("{}{:.3g} of the distinct events", r.false_negative ? "at most " : "", c.expected_lost));
+  if (r.audit) audit_rows(*r.audit, row);
   return text;
 }
 
@@ -111,11 +144,12 @@ std::string json_report(const Report& r) {
       "{{\"events\":{},\"distinct\":{},\"duplicates\":{},\"bad_records\":{},\"bytes\":{},\"seconds\":{:.6f},"
       "\"events_per_second\":{},\"bytes_per_second\":{},\"key\":{},\"threads\":{},\"filter\":{},"
       "\"parameters\":{{{}}},\"filter_keys\":{},\"memory_bytes\":{},\"error_goal\":{:g},\"error\":{:.6g},"
-      "\"expected_lost\":{:.6g},\"interrupted\":{},\"window\":{}}}\n",
+      "\"false_negative\":{:.6g},\"expected_lost\":{:.6g},\"interrupted\":{},\"window\":{},\"audit\":{}}}\n",
       c.events, c.distinct, c.duplicates, c.bad_records, c.bytes, r.seconds, per_second(c.events, r.seconds),
       per_second(c.bytes, r.seconds), json_string(r.key), r.threads, json_string(r.filter), parameters, r.filter_keys,
-      r.memory_bytes, r.error_goal, r.error, c.expected_lost, r.interrupted,
-      r.window ? fmt::format("{{{},\"late\":{}}}", window_members(*r.window), c.late) : "null");
+      r.memory_bytes, r.error_goal, r.error, r.false_negative.value_or(0), c.expected_lost, r.interrupted,
+      r.window ? fmt::format("{{{},\"late\":{}}}", window_members(*r.window), c.late) : "null",
+      r.audit ? audit_json(*r.audit) : "null");
 }
 
 std::string progress_line(const Report& r, std::optional<double> done) {
@@ -129,6 +163,8 @@ std::string progress_line(const Report& r, std::optional<double> done) {
                 ? fmt::format("  window {} of {}", human_ticks(r.window->asked, r.window->effective),
                               window_text(r.window->asked))
                 : fmt::format("  window {}", window_text(r.window->asked));
+  if (r.audit && r.audit->false_positive) line += fmt::format("  lost {}", percent(r.audit->false_positive->value));
+  if (r.audit && r.audit->false_negative) line += fmt::format("  passed {}", percent(r.audit->false_negative->value));
   if (done && *done > 0)
     line +=
         fmt::format("  {:.0f} %  {} left", 100 * *done, human_seconds(r.seconds / *done * std::max(0.0, 1 - *done)));

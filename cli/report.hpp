@@ -36,8 +36,11 @@ struct Report {
   std::uint64_t memory_bytes = 0;
   double error_goal = 0;
   double error = 0;  // reached: the chance that the next new event is dropped
+  // Of kinds that forget: the chance that a duplicate of a key passed so far, any of them, passes.
+  std::optional<double> false_negative = {};
   bool interrupted = false;
   std::optional<WindowReport> window = {};
+  std::optional<AuditReading> audit = {};
 };
 
 Report make_report(const Counts& counts, const AnyFilter& filter, const std::optional<WindowSpan>& window);

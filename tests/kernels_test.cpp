@@ -11,6 +11,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nodup/error.hpp"
@@ -77,6 +78,41 @@ TEST(Kernels, LinesEqualPortable) {
       for (unsigned wide = 0; wide < 2; ++wide)
         for (const std::uint64_t lines : {1, 2, 3, 17, 64, 1000})
           insert_and_compare(*set, per_key, wide, lines, ++seed);
+}
+
+// Queues of every width and length, mixed with those that are one bit narrower, or of another length. `portable` is
+// compared with a queue of numbers by tests/filters/automatic_test.cpp.
+TEST(Kernels, QueuesEqualPortable) {
+  std::mt19937_64 random(3);
+  constexpr std::uint64_t kLines = 5, kFirstLines = 2;
+  for (unsigned width = 8; width <= SlotLine::kWidest; ++width) {
+    for (const unsigned words : {1u, 2u, 4u, 8u}) {
+      const bool wide = width > SlotLine::kWidestInFourBytes;
+      const SlotLine narrower(width - 1, words, wide), shape(width, words), other(width, 8 / words);
+      for (const SlotLine* first : {&narrower, &other}) {
+        const std::vector<Digest> keys = keys_with_repeats(random, 1500);
+        const auto run = [&](const Kernels& set, Table& table, bool* is_new) {
+          QueueBatch batch{
+              .table = table.data()->words, .lines = kLines, .first_lines = kFirstLines, .shapes = {first, &shape}};
+          for (std::size_t at = 0; at < keys.size(); at += 500)
+            set.insert_queues(batch, keys.data() + at, 500, is_new + at);
+          return std::pair(batch.passed, batch.filled);
+        };
+        Table expected(kLines);
+        const auto want = std::make_unique<bool[]>(keys.size()), got = std::make_unique<bool[]>(keys.size());
+        const auto want_counts = run(portable(), expected, want.get());
+        ASSERT_GT(want_counts.first[0], want_counts.second[0]) << "queues were to overflow";
+        for (const Kernels* set : available_kernels()) {
+          Table actual(kLines);
+          const auto counts = run(*set, actual, got.get());
+          ASSERT_EQ(counts, want_counts) << set->name << ' ' << width << ' ' << words;
+          ASSERT_TRUE(std::equal(got.get(), got.get() + keys.size(), want.get())) << set->name << ' ' << width;
+          ASSERT_EQ(std::memcmp(actual.data(), expected.data(), kLines * sizeof(AlignedLine)), 0)
+              << set->name << ' ' << width << ' ' << words;
+        }
+      }
+    }
+  }
 }
 
 // One key sets as many bits as its shape says: a set that sets none or too many would still equal itself.

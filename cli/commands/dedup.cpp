@@ -36,6 +36,7 @@ constexpr Example kExamples[] = {
     {"tail -F app.log | nodup --window 24h", "duplicates of the last 24 hours"},
     {"nodup --window 1h --time json:ts --key json:id in.ndjson", "of an hour, by the events' own times"},
     {"nodup --window 10M access.log", "of the last ten million records"},
+    {"nodup --memory 64M --key json:url crawl.ndjson", "any length of stream in 64 MiB"},
     {"nodup --error 0 ids.txt", "exact: no event is lost, at 20 bytes and more per distinct key"},
 };
 
@@ -46,7 +47,9 @@ constexpr CommandText kText = {
     .about =
         "Reads events from files or standard input (`-`), gzip and zstd recognised, and writes each event once, in "
         "input "
-        "order. A duplicate never passes; a new event is dropped with the probability --error at most.",
+        "order. A new event is dropped with the probability --error at most. A duplicate never passes, unless --window "
+        "or "
+        "--memory limit what is remembered.",
     .examples = kExamples,
 };
 
@@ -100,6 +103,7 @@ class Dedup final : public Command {
   std::uint64_t seed_ = 0;
   std::optional<BatchReader> reader_;
   std::optional<ChosenFilter> chosen_;
+  std::optional<Audit> audit_;
   std::unique_ptr<Sink> passed_, dropped_;
   std::optional<Pipeline> pipeline_;
   std::uint64_t events_saved_ = 0;  // events the last checkpoint covers
@@ -180,6 +184,7 @@ Report Dedup::report(const Counts& counts) {
   report.key = options_.key;
   report.threads = options_.threads;
   report.error_goal = chosen_->goal.error;
+  if (audit_) report.audit = audit_->reading();
   return report;
 }
 
@@ -254,6 +259,7 @@ int Dedup::run() {
   } catch (const Error& error) {
     throw UsageError(error.what());
   }
+  const bool goes_on = resumed_.has_value();
   chosen_.emplace(choose_filter(options_, *reader_, std::move(resumed_)));
   for (const std::string& warning : chosen_->warnings) note("warning: " + warning);
   if (time_base() == TimeBase::arrival && reader_->bytes_total())
@@ -261,6 +267,7 @@ int Dedup::run() {
         fmt::format("warning: --window {} goes by the time of arrival, and a file arrives all at once; --time KEY goes "
                     "by the events' own times",
                     window_text(*options_.window)));
+  if (const auto audit = choose_audit(options_, *chosen_, goes_on)) audit_.emplace(*audit);
   open_sinks();
 
   const Hasher hasher(seed_);
@@ -272,6 +279,7 @@ int Dedup::run() {
                                       .on_late = options_.late.value_or(OnLate::pass),
                                       .passed = passed_.get(),
                                       .dropped = dropped_.get(),
+                                      .audit = audit_ ? &*audit_ : nullptr,
                                       .separator = format_.separator,
                                       .make_key = [&] { return make_key(options_.key, context); },
                                       .report_bad =

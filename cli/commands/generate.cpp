@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
@@ -16,6 +18,7 @@ namespace {
 
 constexpr Example kExamples[] = {
     {"nodup generate --events 10M --distinct 0.6 --shape zipf | nodup --stats json > /dev/null", "try it out"},
+    {"nodup generate --shape recent --distance power:1.2 -o recent.ndjson", "duplicates by a power law of distance"},
     {"nodup generate --events 1M --format csv --shape bursty --seed 7 -o sample.csv", "the same file every time"},
 };
 
@@ -43,6 +46,12 @@ std::string details(const Kinds& kinds) {
   return text;
 }
 
+std::string distance_details() {
+  std::string text = "Counted in first occurrences, from the latest back to the one that is repeated.\n";
+  for (const DistanceKind& kind : distance_kinds()) text += fmt::format("{:<25}{}\n", kind.form, kind.summary);
+  return text;
+}
+
 class Generate final : public Command {
  public:
   const CommandText& text() const override { return kText; }
@@ -61,6 +70,8 @@ class Generate final : public Command {
                shape_.skew = std::strtod(v.c_str(), &end);
                if (v.empty() || *end != '\0') throw Error(fmt::format("`{}` is not a number", v));
              }},
+            {"--distance", "LAW", group, "of the recent shape: how far back (default lognormal:1024,8)",
+             distance_details(), [&](S v) { distance_ = read_distance(v); }, false, names(distance_kinds())},
             {"--format", "FORMAT", group, "ndjson (default), csv or lines", details(text_kinds()),
              [&](S v) { shape_.format = text_named(v); }, false, names(text_kinds())},
             {"--seed", "NUMBER", group, "another seed, another stream (default 1)", "",
@@ -68,6 +79,9 @@ class Generate final : public Command {
             {"-o,--output", "FILE", out, "write to FILE instead of standard output", "", [&](S v) { output_ = v; }}};
   }
   int run() override {
+    if (distance_ && shape_.shape != StreamShape::Shape::recent)
+      throw UsageError("--distance is about recent duplicates: add --shape recent");
+    shape_.distance = distance_.value_or(shape_.distance);
     EventGenerator generator = make_generator();
     const std::unique_ptr<Sink> sink = output_.empty() || output_ == "-"
                                            ? descriptor_sink(STDOUT_FILENO, "standard output")
@@ -102,6 +116,7 @@ class Generate final : public Command {
 
   static constexpr std::size_t kBlock = std::size_t{256} << 10;
   StreamShape shape_;
+  std::optional<Distance> distance_;
   std::string output_;
 };
 

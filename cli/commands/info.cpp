@@ -54,7 +54,7 @@ std::optional<WindowSpan> window_of(const SavedFilter& saved) {
 
 void Info::print(const std::string& path, const SavedFilter& saved) const {
   const AnyFilter& f = saved.filter;
-  const double error = f.rates().false_positive;
+  const Rates rates = f.rates();
   const std::optional<WindowSpan> window = window_of(saved);
   const Tick now = f.window().now;
   if (json_) {
@@ -64,9 +64,11 @@ void Info::print(const std::string& path, const SavedFilter& saved) const {
     for (const auto& [name, value] : saved.notes)
       notes += fmt::format("{}{}:{}", notes.empty() ? "" : ",", json_string(name), json_string(value));
     fmt::print(
-        "{{\"file\":{},\"filter\":{},\"keys\":{},\"memory_bytes\":{},\"error\":{:.6g},\"seed\":{},"
+        "{{\"file\":{},\"filter\":{},\"keys\":{},\"memory_bytes\":{},\"error\":{:.6g},\"false_negative\":{:.6g},"
+        "\"seed\":{},"
         "\"parameters\":{{{}}},\"notes\":{{{}}},\"window\":{}}}\n",
-        json_string(path), json_string(f.kind()), f.keys(), f.bytes(), error, saved.seed, parameters, notes,
+        json_string(path), json_string(f.kind()), f.keys(), f.bytes(), rates.false_positive, rates.false_negative,
+        saved.seed, parameters, notes,
         window ? fmt::format("{{{},\"clock\":{}}}", window_members(make_window_report(*window, f)),
                              window->by_count ? std::to_string(now) : json_string(human_time(now)))
                : "null");
@@ -78,7 +80,8 @@ void Info::print(const std::string& path, const SavedFilter& saved) const {
   row("errors", std::string(filter_kind(f.kind()).errors));
   row("keys", std::to_string(f.keys()));
   row("memory", human_bytes(f.bytes()));
-  row("error now", fmt::format("{:.3g}", error));
+  row("error now", fmt::format("{:.3g}", rates.false_positive));
+  if (filter_kind(f.kind()).forgets) row("forgotten", fmt::format("{:.3g} of the keys", rates.false_negative));
   if (window) {
     row("window", window_text(*window));
     if (const Tick held = f.window().effective; held < window->ticks)

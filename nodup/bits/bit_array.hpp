@@ -34,11 +34,25 @@ class BitArray {
     word = old | std::uint64_t{1} << (i % 64);
     return (old >> (i % 64)) & 1;
   }
+  bool test_and_reset(std::uint64_t i) noexcept {
+    std::uint64_t& word = data()[i / 64];
+    const std::uint64_t old = word;
+    word = old & ~(std::uint64_t{1} << (i % 64));
+    return (old >> (i % 64)) & 1;
+  }
   void prefetch(std::uint64_t i) const noexcept { nodup::prefetch(data() + i / 64); }
 
   std::uint64_t count() const noexcept {
     std::uint64_t ones = 0;
     for (std::uint64_t i = 0; i < words(); ++i) ones += static_cast<std::uint64_t>(std::popcount(data()[i]));
+    return ones;
+  }
+  // Of the bits [first, last).
+  std::uint64_t count(std::uint64_t first, std::uint64_t last) const noexcept {
+    std::uint64_t ones = 0;
+    for (; first < last && first % 64 != 0; ++first) ones += test(first);
+    for (; first + 64 <= last; first += 64) ones += static_cast<std::uint64_t>(std::popcount(data()[first / 64]));
+    for (; first < last; ++first) ones += test(first);
     return ones;
   }
   void merge(const BitArray& other) noexcept {  // same size

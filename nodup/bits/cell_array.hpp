@@ -14,16 +14,20 @@ namespace nodup {
 // `cells` zeroed numbers of `width` bits each (1 to 57), packed without gaps: counters, timers, ages. One
 // thread at a time.
 //
-// A cell is read and written through the eight bytes that begin at its first byte; a cell begins at most 7
-// bits into its byte, so 57 bits is the widest that always fits. Eight spare bytes at the end keep the last
-// access inside.
+// A cell of a width that divides 64 is read and written through its aligned word, so that it never touches a second
+// cache line. Others through the eight bytes that begin at their first byte; a cell begins at most 7 bits into its
+// byte, so 57 bits is the widest that always fits. Eight spare bytes at the end keep the last access inside.
 class CellArray {
  public:
   static constexpr unsigned kWidest = 57;
+  static constexpr std::uint64_t kSpareBytes = 8;
 
   CellArray() = default;
   CellArray(std::uint64_t cells, unsigned width, PagePolicy policy = PagePolicy::huge)
-      : pages_(packed_bytes(cells, width) + 8, policy), cells_(cells), width_(width) {}
+      : pages_(packed_bytes(cells, width) + kSpareBytes, policy),
+        cells_(cells),
+        width_(width),
+        within_(64 % width == 0 ? 63 : 7) {}
 
   static constexpr std::uint64_t packed_bytes(std::uint64_t cells, unsigned width) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(cells) * width + 7) / 8);
@@ -34,10 +38,10 @@ class CellArray {
   std::uint64_t bytes() const { return pages_.bytes(); }
   std::uint64_t max_value() const { return (std::uint64_t{1} << width_) - 1; }
 
-  std::uint64_t get(std::uint64_t i) const noexcept { return (load(byte_of(i)) >> (i * width_ % 8)) & max_value(); }
+  std::uint64_t get(std::uint64_t i) const noexcept { return (load(byte_of(i)) >> shift_of(i)) & max_value(); }
   // Bits of `value` above the width are ignored.
   void set(std::uint64_t i, std::uint64_t value) noexcept {
-    const std::uint64_t shift = i * width_ % 8;
+    const std::uint64_t shift = shift_of(i);
     const std::uint64_t mask = max_value() << shift;
     std::uint64_t word = load(byte_of(i));
     word = (word & ~mask) | ((value << shift) & mask);
@@ -54,7 +58,7 @@ class CellArray {
     const std::uint64_t highest = lowest << (width_ - 1), others = highest - lowest;
     std::uint64_t cleared = 0;
     for (std::uint64_t done = 0; done < count; done += per_word) {
-      const std::uint64_t i = first + done, shift = i * width_ % 8;
+      const std::uint64_t i = first + done, shift = shift_of(i);
       std::uint64_t word = load(byte_of(i));
       // Cells equal to `value` become 0. A cell that is not 0 has its highest bit, or gets it by the addition, which
       // never carries into the next.
@@ -76,7 +80,8 @@ class CellArray {
   std::span<const std::byte> packed() const noexcept { return pages_.span().first(packed_bytes(cells_, width_)); }
 
  private:
-  std::uint64_t byte_of(std::uint64_t i) const noexcept { return i * width_ / 8; }
+  std::uint64_t shift_of(std::uint64_t i) const noexcept { return i * width_ & within_; }
+  std::uint64_t byte_of(std::uint64_t i) const noexcept { return (i * width_ & ~within_) / 8; }
   std::uint64_t load(std::uint64_t byte) const noexcept {
     std::uint64_t word;
     __builtin_memcpy(&word, pages_.as<unsigned char>() + byte, sizeof word);
@@ -86,6 +91,7 @@ class CellArray {
   Pages pages_;
   std::uint64_t cells_ = 0;
   unsigned width_ = 1;
+  std::uint64_t within_ = 63;  // the bits of a place that tell it within what is read at once
 };
 
 }  // namespace nodup

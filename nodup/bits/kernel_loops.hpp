@@ -51,6 +51,47 @@ void contain_lines(const std::uint64_t* table, std::uint64_t lines, const Digest
       });
 }
 
+// As SlotLine has it.
+struct PortableSlots {
+  [[gnu::always_inline]] static unsigned words(const SlotLine& shape) { return shape.words(); }
+  [[gnu::always_inline]] bool holds(const SlotLine& shape, const std::uint64_t* queue, std::uint64_t value) const {
+    return shape.holds(queue, value);
+  }
+  [[gnu::always_inline]] void push_if(const SlotLine& shape, bool really, std::uint64_t* queue,
+                                      std::uint64_t value) const {
+    shape.push_if(really, queue, value);
+  }
+};
+
+// Up to so many windows are looked through without a loop: 24 slots, as many as errors from 1e-6 to 1e-2 want.
+constexpr unsigned kFewWindows = 3;
+
+// `Slots<words, wide lanes, windows or 0 if they are counted>` is made for both shapes of the batch, if they are that
+// much alike. A single word needs no vectors.
+template <template <unsigned, bool, unsigned> class Slots>
+void insert_queues(QueueBatch& batch, const Digest* keys, std::size_t count, bool* is_new) {
+  const SlotLine &a = *batch.shapes[0], &b = *batch.shapes[1];
+  const unsigned windows = a.window_count() > b.window_count() ? a.window_count() : b.window_count();
+  const auto with = [&](const auto& slots) { insert_into_queues<kLinesAhead>(slots, batch, keys, count, is_new); };
+  const auto with_words = [&]<unsigned kWords>() {
+    if (a.wide_lanes())
+      with(Slots<kWords, true, 0>(windows));
+    else if (windows <= kFewWindows)
+      with(Slots<kWords, false, kFewWindows>(windows));
+    else
+      with(Slots<kWords, false, 0>(windows));
+  };
+  const bool alike = a.words() == b.words() && a.wide_lanes() == b.wide_lanes();
+  if (alike && a.words() == 2)
+    with_words.template operator()<2>();
+  else if (alike && a.words() == 4)
+    with_words.template operator()<4>();
+  else if (alike && a.words() == 8)
+    with_words.template operator()<8>();
+  else
+    with(PortableSlots());
+}
+
 template <class Line>
 void insert_line_ages(const AgeRing& ring, const AgeStretch& stretch, AgeBatch& batch, std::size_t end) {
   insert_ages<LineSlices<Line>>(ring, stretch, batch, end);

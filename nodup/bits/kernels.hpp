@@ -11,6 +11,7 @@
 
 #include "nodup/bits/age_ring.hpp"
 #include "nodup/bits/line.hpp"
+#include "nodup/bits/queue_table.hpp"
 #include "nodup/hash/digest.hpp"
 
 namespace nodup {
@@ -35,6 +36,9 @@ struct Kernels {
   using FindAge = std::uint64_t (*)(const AgeRing& ring, std::uint64_t reach, Digest key);
   InsertAges insert_ages[2];  // [bits per line == 16]
   FindAge find_age[2];
+
+  // Queues of fingerprints (bits/queue_table.hpp): insert_into_queues.
+  void (*insert_queues)(QueueBatch& batch, const Digest* keys, std::size_t count, bool* is_new);
 
   // Writes base + i for every data[i] that equals the byte (or one of two bytes), ascending; returns how many. `out`
   // has room for size + kFindSlack.

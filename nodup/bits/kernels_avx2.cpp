@@ -64,6 +64,60 @@ struct Avx2Line16 {
   }
 };
 
+template <unsigned kWords, bool kWide, unsigned kWindows>
+struct Avx2Slots {
+  explicit Avx2Slots(unsigned count) : windows(count) {}
+
+  [[gnu::always_inline]] static constexpr unsigned words(const SlotLine&) { return kWords; }
+
+  [[gnu::always_inline]] bool holds(const SlotLine& shape, const std::uint64_t* queue, std::uint64_t value) const {
+    const auto* bytes = reinterpret_cast<const char*>(queue);
+    const auto sixteen = [&](std::uint64_t at) __attribute__((always_inline)) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + at));
+    };
+    const auto everywhere = [](std::uint64_t number) __attribute__((always_inline)) {
+      return kWide ? _mm256_set1_epi64x(static_cast<long long>(number)) : _mm256_set1_epi32(static_cast<int>(number));
+    };
+    const __m256i wanted = everywhere(value), mask = everywhere(shape.max_value());
+    const SlotLine::Window* const all = shape.windows();
+    __m256i found = _mm256_setzero_si256();
+    for (unsigned i = 0; i < (kWindows == 0 ? windows : kWindows); ++i) {
+      const __m256i both =
+          _mm256_inserti128_si256(_mm256_castsi128_si256(sixteen(all[i].offsets[0])), sixteen(all[i].offsets[1]), 1);
+      const __m256i lanes = _mm256_shuffle_epi8(both, *reinterpret_cast<const __m256i*>(all[i].bytes.data()));
+      const __m256i shifts = *reinterpret_cast<const __m256i*>(all[i].shifts.data());
+      const __m256i slots =
+          _mm256_and_si256(kWide ? _mm256_srlv_epi64(lanes, shifts) : _mm256_srlv_epi32(lanes, shifts), mask);
+      found = _mm256_or_si256(found, kWide ? _mm256_cmpeq_epi64(slots, wanted) : _mm256_cmpeq_epi32(slots, wanted));
+    }
+    return _mm256_testz_si256(found, found) == 0;
+  }
+
+  // What leaves a word goes to the next; what leaves the highest of four words goes to the lowest.
+  [[gnu::always_inline]] static __m256i to_next(__m256i leaves) {
+    return _mm256_permute4x64_epi64(leaves, _MM_SHUFFLE(2, 1, 0, 3));
+  }
+  [[gnu::always_inline]] void push_if(const SlotLine& shape, bool really, std::uint64_t* queue,
+                                      std::uint64_t value) const {
+    if constexpr (kWords == 2) return shape.push_in<2>(really, queue, value);
+    const std::uint64_t if_really = std::uint64_t{0} - really, width = shape.width() & if_really;
+    const __m128i shift = _mm_cvtsi64_si128(static_cast<long long>(width));
+    const __m128i rest = _mm_cvtsi64_si128(static_cast<long long>(64 - width));  // 64 shifts everything out
+    auto* const at = reinterpret_cast<__m256i*>(queue);
+    const auto* const used = reinterpret_cast<const __m256i*>(shape.used());
+    __m256i entering = _mm256_castsi128_si256(_mm_cvtsi64_si128(static_cast<long long>(value & if_really)));
+    for (unsigned i = 0; i < kWords / 4; ++i) {
+      const __m256i words = _mm256_load_si256(at + i), carried = to_next(_mm256_srl_epi64(words, rest));
+      const __m256i moved =
+          _mm256_or_si256(_mm256_sll_epi64(words, shift), _mm256_blend_epi32(carried, entering, 0x03));
+      _mm256_store_si256(at + i, _mm256_and_si256(moved, _mm256_loadu_si256(used + i)));
+      entering = carried;
+    }
+  }
+
+  unsigned windows;
+};
+
 [[gnu::always_inline]] inline std::uint64_t to_bits(__m256i low, __m256i high) {
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(low)) |
          static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(high))) << 32;
@@ -92,6 +146,7 @@ std::size_t find_either(const char* data, std::size_t size, char a, char b, std:
 
 constexpr Kernels make() {
   Kernels k = line_kernels<Avx2Line8, Avx2Line16>("avx2");
+  k.insert_queues = insert_queues<Avx2Slots>;
   k.find_byte = find_byte;
   k.find_either = find_either;
   return k;

@@ -71,6 +71,44 @@ struct NeonLine16 {
   }
 };
 
+template <unsigned kWords, bool kWide, unsigned kWindows>
+struct NeonSlots {
+  explicit NeonSlots(unsigned count) : windows(count) {}
+
+  [[gnu::always_inline]] static constexpr unsigned words(const SlotLine&) { return kWords; }
+
+  [[gnu::always_inline]] bool holds(const SlotLine& shape, const std::uint64_t* queue, std::uint64_t value) const {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(queue);
+    uint64x2_t found = vdupq_n_u64(0);
+    for (unsigned i = 0; i < 2 * (kWindows == 0 ? windows : kWindows); ++i) {
+      const SlotLine::Window& window = shape.windows()[i / 2];
+      const unsigned half = i % 2;
+      const uint8x16_t lanes =
+          vqtbl1q_u8(vld1q_u8(bytes + window.offsets[half]), vld1q_u8(window.bytes.data() + 16 * half));
+      // A negative left shift is a right shift.
+      if constexpr (kWide) {
+        const int64x2_t shifts = vnegq_s64(vreinterpretq_s64_u64(vld1q_u64(window.wide_shifts.data() + 2 * half)));
+        const uint64x2_t slots =
+            vandq_u64(vshlq_u64(vreinterpretq_u64_u8(lanes), shifts), vdupq_n_u64(shape.max_value()));
+        found = vorrq_u64(found, vceqq_u64(slots, vdupq_n_u64(value)));
+      } else {
+        const int32x4_t shifts = vnegq_s32(vreinterpretq_s32_u32(vld1q_u32(window.shifts.data() + 4 * half)));
+        const uint32x4_t slots = vandq_u32(vshlq_u32(vreinterpretq_u32_u8(lanes), shifts),
+                                           vdupq_n_u32(static_cast<std::uint32_t>(shape.max_value())));
+        found =
+            vorrq_u64(found, vreinterpretq_u64_u32(vceqq_u32(slots, vdupq_n_u32(static_cast<std::uint32_t>(value)))));
+      }
+    }
+    return any(found);
+  }
+  [[gnu::always_inline]] void push_if(const SlotLine& shape, bool really, std::uint64_t* queue,
+                                      std::uint64_t value) const {
+    shape.push_in<kWords>(really, queue, value);
+  }
+
+  unsigned windows;
+};
+
 // Four vectors of 0x00/0xFF bytes to 64 bits: keep one bit of each byte, then add neighbours three times.
 [[gnu::always_inline]] inline std::uint64_t to_bits(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d) {
   static constexpr std::uint8_t kBit[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
@@ -108,6 +146,7 @@ std::size_t find_either(const char* data, std::size_t size, char a, char b, std:
 
 constexpr Kernels make() {
   Kernels k = line_kernels<NeonLine8, NeonLine16>("neon");
+  k.insert_queues = insert_queues<NeonSlots>;
   k.find_byte = find_byte;
   k.find_either = find_either;
   return k;

@@ -6,6 +6,10 @@ namespace nodup {
 
 namespace {
 
+void insert_queues(QueueBatch& batch, const Digest* keys, std::size_t count, bool* is_new) {
+  insert_into_queues<kLinesAhead>(PortableSlots(), batch, keys, count, is_new);
+}
+
 // The C library's memchr is SIMD already.
 std::size_t find_byte(const char* data, std::size_t size, char byte, std::uint64_t base, std::uint64_t* out) {
   std::uint64_t* const begin = out;
@@ -27,6 +31,7 @@ std::size_t find_either(const char* data, std::size_t size, char a, char b, std:
 
 constexpr Kernels make() {
   Kernels k = line_kernels<PortableLine8, PortableLine16>("portable");
+  k.insert_queues = insert_queues;
   k.find_byte = find_byte;
   k.find_either = find_either;
   return k;

@@ -8,13 +8,19 @@
 #include "nodup/filters/age_partitioned.hpp"
 #include "nodup/filters/age_partitioned_blocked.hpp"
 #include "nodup/filters/aged_table.hpp"
+#include "nodup/filters/automatic.hpp"
+#include "nodup/filters/biased.hpp"
+#include "nodup/filters/biased_single.hpp"
 #include "nodup/filters/blocked.hpp"
 #include "nodup/filters/counting.hpp"
 #include "nodup/filters/dynamic.hpp"
 #include "nodup/filters/exact.hpp"
 #include "nodup/filters/fingerprint.hpp"
 #include "nodup/filters/growing.hpp"
+#include "nodup/filters/load_balanced.hpp"
 #include "nodup/filters/partitioned.hpp"
+#include "nodup/filters/reservoir.hpp"
+#include "nodup/filters/stable.hpp"
 #include "nodup/filters/standard.hpp"
 #include "nodup/filters/timer.hpp"
 #include "nodup/theory/cost.hpp"
@@ -72,6 +78,14 @@ constexpr Kind kKinds[] = {
     kind_of<AgePartitionedBlocked>(),
     kind_of<AgePartitioned>(),
     kind_of<Timer>(),
+    // Any number of keys in fixed memory.
+    kind_of<Automatic>(),  // the default for it
+    // The same, forgetting at random.
+    kind_of<Stable>(),
+    kind_of<Reservoir>(),
+    kind_of<Biased>(),
+    kind_of<BiasedSingle>(),
+    kind_of<LoadBalanced>(),
 };
 
 }  // namespace

@@ -42,7 +42,8 @@ void require_memory(std::uint64_t bytes) {
       static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   if (bytes > machine)
     throw Error(
-        fmt::format("{:.1f} GiB of memory are needed and this machine has {:.1f}: accept a larger error or fewer keys",
+        fmt::format("{:.1f} GiB of memory are wanted and this machine has {:.1f}: give less memory, or accept a larger "
+                    "error or fewer keys",
                     static_cast<double>(bytes) / (1 << 30), static_cast<double>(machine) / (1 << 30)));
 }
 

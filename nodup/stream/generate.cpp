@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "nodup/error.hpp"
 #include "nodup/hash/positions.hpp"
+#include "nodup/theory/occupancy.hpp"
 
 namespace nodup {
 namespace {
@@ -21,7 +21,7 @@ constexpr ShapeKind kShapes[] = {
     {"uniform", "all keys equally likely: duplicates at any distance", Shape::uniform},
     {"zipf", "few keys are everywhere, most are rare", Shape::zipf},
     {"bursty", "duplicates follow soon after their event", Shape::bursty},
-    {"recent", "duplicates at a log-normal distance", Shape::recent},
+    {"recent", "duplicates at a distance of their own law (--distance)", Shape::recent},
 };
 constexpr TextKind kTexts[] = {
     {"ndjson", "one JSON object per line", Format::ndjson},
@@ -39,16 +39,6 @@ const auto& named(const Kinds& kinds, std::string_view name, std::string_view wh
   throw Error(fmt::format("`{}` is not a {} of sample streams: write one of {}", name, what, known));
 }
 
-// SplitMix64 (Steele, Lea, Flood 2014).
-std::uint64_t split_mix(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9E3779B97F4A7C15u);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
-constexpr double kMostKeys = 0x1p60;
-
 // Keeps the 24 highest bits: what differs between C libraries in the last bit of a double is gone, and the
 // number of distinct keys moves by less than chance does in streams below 10^13 events.
 std::uint64_t rounded_keys(double keys) {
@@ -56,17 +46,6 @@ std::uint64_t rounded_keys(double keys) {
   const int exponent = std::max(0, std::ilogb(std::clamp(keys, 1.0, kMostKeys)) + 1 - 24);
   const double coarse = std::round(std::ldexp(std::clamp(keys, 1.0, kMostKeys), -exponent));
   return static_cast<std::uint64_t>(std::ldexp(coarse, exponent));
-}
-
-// The number of keys in 1..kMostKeys at which the increasing function `expected` reaches `wanted`.
-template <class Expected>
-double solve_keys(double wanted, Expected&& expected) {
-  double low = 0, high = std::log(kMostKeys);
-  for (int i = 0; i < 60; ++i) {  // log(2^60) / 2^60 is below the last bit
-    const double middle = (low + high) / 2;
-    (expected(std::exp(middle)) < wanted ? low : high) = middle;
-  }
-  return std::exp(high);
 }
 
 // Sum of f(1..n): the first terms one by one, the rest as the integral of f from kExact + 1/2 to n + 1/2,
@@ -109,55 +88,8 @@ std::span<const TextKind> text_kinds() { return kTexts; }
 Shape shape_named(std::string_view name) { return named(kShapes, name, "shape").shape; }
 Format text_named(std::string_view name) { return named(kTexts, name, "format").format; }
 
-Xoshiro::Xoshiro(std::uint64_t seed) {
-  for (std::uint64_t& word : state_) word = split_mix(seed);
-}
-
-std::uint64_t Xoshiro::operator()() noexcept {
-  auto& s = state_;
-  const std::uint64_t result = std::rotl(s[1] * 5, 7) * 9;
-  const std::uint64_t shifted = s[1] << 17;
-  s[2] ^= s[0];
-  s[3] ^= s[1];
-  s[1] ^= s[2];
-  s[0] ^= s[3];
-  s[2] ^= shifted;
-  s[3] = std::rotl(s[3], 45);
-  return result;
-}
-
-// The histogram of k^-skew lies under the curve x^-skew moved by a half; inverting the curve's area gives a
-// rank that is right but for a sliver near its right border, which is rejected. `accept_` marks where no test
-// is needed.
-ZipfRanks::ZipfRanks(std::uint64_t n, double skew) : n_(static_cast<double>(n)), skew_(skew) {
-  low_ = area(1.5) - 1;
-  high_ = area(n_ + 0.5);
-  accept_ = 2 - inverse(area(2.5) - std::pow(2, -skew));
-}
-
-double ZipfRanks::area(double x) const noexcept {
-  const double log_x = std::log(x);
-  const double power = (1 - skew_) * log_x;
-  // expm1(p)/p near 0 is 1 + p/2: at skew 1 the area is the logarithm itself.
-  return std::abs(power) > 1e-8 ? std::expm1(power) / (1 - skew_) : log_x * (1 + power / 2);
-}
-
-double ZipfRanks::inverse(double a) const noexcept {
-  const double part = std::max((1 - skew_) * a, -1.0);
-  return std::exp(std::abs(part) > 1e-8 ? std::log1p(part) / (1 - skew_) : a * (1 - part / 2));
-}
-
-std::uint64_t ZipfRanks::operator()(Xoshiro& random) const noexcept {
-  for (;;) {
-    const double u = static_cast<double>(random() >> 11) * 0x1p-53;
-    const double a = high_ + u * (low_ - high_);
-    const double x = inverse(a);
-    const double rank = std::clamp(std::floor(x + 0.5), 1.0, n_);
-    if (rank - x <= accept_ || a >= area(rank + 0.5) - std::pow(rank, -skew_)) return static_cast<std::uint64_t>(rank);
-  }
-}
-
-EventGenerator::EventGenerator(const StreamShape& shape) : shape_(shape), random_(shape.seed) {
+EventGenerator::EventGenerator(const StreamShape& shape)
+    : shape_(shape), random_(shape.seed), distances_(shape.distance) {
   if (!(shape.distinct > 0 && shape.distinct <= 1))
     throw Error("the fraction of distinct events must be above 0 and at most 1, as in 0.6");
   if (!(shape.skew >= 0 && shape.skew <= 10))
@@ -170,8 +102,7 @@ EventGenerator::EventGenerator(const StreamShape& shape) : shape_(shape), random
 
   const double events = static_cast<double>(shape.events);
   const double wanted = std::max(1.0, shape.distinct * events);
-  if (shape.shape == Shape::uniform)
-    universe_ = rounded_keys(solve_keys(wanted, [&](double u) { return -u * std::expm1(-events / u); }));
+  if (shape.shape == Shape::uniform) universe_ = rounded_keys(uniform_universe(events, wanted));
   if (shape.shape == Shape::zipf) {
     const double reachable = zipf_distinct(kMostKeys, events, shape.skew);
     if (wanted > 1 && wanted > reachable)
@@ -179,7 +110,8 @@ EventGenerator::EventGenerator(const StreamShape& shape) : shape_(shape), random
           fmt::format("a zipf stream of {} events with skew {} has at most {:.3g} distinct events, not {}: "
                       "ask for fewer, lower the skew or take another shape",
                       shape.events, shape.skew, reachable / events, shape.distinct));
-    universe_ = rounded_keys(solve_keys(wanted, [&](double n) { return zipf_distinct(n, events, shape.skew); }));
+    universe_ =
+        rounded_keys(reached_at(wanted, kMostKeys, [&](double n) { return zipf_distinct(n, events, shape.skew); }));
     ranks_ = ZipfRanks(universe_, shape.skew);
   }
 }
@@ -212,23 +144,9 @@ std::uint64_t EventGenerator::next_key() noexcept {
       if (coin_new()) burst = next_id_++;
       return scatter(burst);
     }
-    case Shape::recent: {
+    case Shape::recent:
       if (coin_new()) return scatter(next_id_++);
-      // The binary logarithm of the distance in 1/2^16: 12 uniform numbers added up are as good as normal,
-      // with standard deviation 1; 32 bits and a division by 2^32 each, with the mean of 6 taken off.
-      std::uint64_t twelve = 0;
-      for (int i = 0; i < 6; ++i) {
-        const std::uint64_t two = random_();
-        twelve += (two >> 32) + (two & 0xFFFFFFFFu);
-      }
-      const std::int64_t normal = static_cast<std::int64_t>(twelve >> 16) - (6ll << 16);
-      const std::int64_t log2 = std::max<std::int64_t>((10ll << 16) + 3 * normal, 0);
-      // 2^f for a fraction f is 1 + f(0.6565 + 0.3435 f), to 0.3 %.
-      const std::uint64_t f = static_cast<std::uint64_t>(log2) & 0xFFFF;
-      const std::uint64_t power = 65536 + ((f * (43024 + ((22512 * f) >> 16))) >> 16);
-      const std::uint64_t distance = (power << (log2 >> 16)) >> 16;
-      return scatter(next_id_ - 1 - (distance - 1) % next_id_);
-    }
+      return scatter(next_id_ - distances_(random_, next_id_));
   }
   return 0;
 }

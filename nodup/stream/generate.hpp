@@ -4,23 +4,20 @@
 // on every machine, in constant memory, for any number of events. A duplicate is byte-identical to its first
 // occurrence, because all text is a function of the key alone; the pair (user, ad) identifies the key.
 //
-//   uniform  N draws from U keys, U chosen so that U(1 - e^(-N/U)) = distinct * N: the streams of the papers
-//   on
-//            Bloom filters that forget. A duplicate may come at any distance.
-//   zipf     draws by Zipf's law: key number r has probability ~ 1/r^skew. Few keys are everywhere, most are
-//   rare.
+//   uniform  N draws from U keys, U chosen so that U(1 - e^(-N/U)) = distinct * N: the streams of the papers on Bloom
+//            filters that forget. A duplicate may come at any distance.
+//   zipf     draws by Zipf's law: key number r has probability ~ 1/r^skew. Few keys are everywhere, most are rare.
 //            The number of keys is chosen for the wanted fraction, which heavy skew can put out of reach.
-//   bursty   an event is followed by its duplicates soon after: 16 bursts of geometric length are
-//   interleaved. recent   an event is new with probability `distinct`, or else repeats one whose first
-//   occurrence lies a
-//            log-normal distance back: 2^10 first occurrences in the median, times or divided by 2^3 for one
-//            standard deviation. The distance counts first occurrences, so nothing has to be kept.
+//   bursty   an event is followed by its duplicates soon after: 16 bursts of geometric length are interleaved.
+//   recent   an event is new with probability `distinct`, or else repeats one whose first occurrence lies a distance
+//            back that is log-normal or follows a power law (chance.hpp). The distance counts first occurrences, so
+//            nothing has to be kept.
 //
 // In uniform and zipf streams the fraction holds for the stream as a whole and is higher at its beginning.
 //
-// Sameness rests on integers. Floating point only sizes the set of keys, where the result is rounded to 24
-// bits, and draws zipf ranks: there log and exp may differ in the last bit between C libraries, so about one
-// zipf event in 10^12 may differ between machines.
+// Sameness rests on integers. Floating point only sizes the set of keys, where the result is rounded to 24 bits, and
+// draws zipf ranks and distances by a power law: there log and exp may differ in the last bit between C libraries, so
+// about one such event in 10^12 may differ between machines.
 #pragma once
 
 #include <array>
@@ -28,6 +25,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "nodup/stream/chance.hpp"
 
 namespace nodup {
 
@@ -38,7 +37,8 @@ struct StreamShape {
   std::uint64_t events = 1'000'000;
   double distinct = 0.6;  // wanted fraction of events that are first occurrences, above 0, at most 1
   Shape shape = Shape::uniform;
-  double skew = 1.0;  // zipf only: 0..10
+  double skew = 1.0;       // zipf only: 0..10
+  Distance distance = {};  // recent only
   std::uint64_t seed = 1;
   Format format = Format::ndjson;
 };
@@ -57,31 +57,6 @@ std::span<const ShapeKind> shape_kinds();
 std::span<const TextKind> text_kinds();
 StreamShape::Shape shape_named(std::string_view name);
 StreamShape::Format text_named(std::string_view name);
-
-// xoshiro256** (Blackman & Vigna 2018): 64 good bits in a nanosecond, the same everywhere.
-class Xoshiro {
- public:
-  explicit Xoshiro(std::uint64_t seed);
-  std::uint64_t operator()() noexcept;
-
- private:
-  std::array<std::uint64_t, 4> state_;
-};
-
-// Ranks 1..n with probability ~ 1/rank^skew, without tables: rejection-inversion (Hoermann & Derflinger
-// 1996).
-class ZipfRanks {
- public:
-  ZipfRanks() = default;
-  ZipfRanks(std::uint64_t n, double skew);
-  std::uint64_t operator()(Xoshiro& random) const noexcept;
-
- private:
-  double area(double x) const noexcept;     // integral of t^-skew from 1 to x
-  double inverse(double a) const noexcept;  // area(inverse(a)) = a
-
-  double n_ = 1, skew_ = 1, low_ = 0, high_ = 0, accept_ = 0;
-};
 
 class EventGenerator {
  public:
@@ -114,6 +89,7 @@ class EventGenerator {
   std::uint64_t next_id_ = 0;    // first occurrences so far
   std::array<std::uint64_t, kBursts> bursts_{};
   ZipfRanks ranks_;
+  Distances distances_;
 };
 
 }  // namespace nodup

@@ -2,6 +2,7 @@
 #include "nodup/stream/pipeline.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include <fmt/format.h>
@@ -208,6 +209,7 @@ void Pipeline::judge(Batch& batch) {
 
   clock_.stamp(batch);
   ask_filter(batch);
+  if (options_.audit != nullptr) tell_audit(batch);
   const auto fresh = static_cast<std::uint64_t>(std::count(is_new_.get(), is_new_.get() + batch.digests.size(), true));
   const auto late_passed =
       static_cast<std::uint64_t>(std::ranges::count_if(clock_.late(), [&](std::size_t i) { return is_new_[i]; }));
@@ -223,18 +225,22 @@ void Pipeline::judge(Batch& batch) {
   counts_.duplicates += batch.digests.size() - fresh - late_dropped_.size();
   counts_.late += late_passed + late_dropped_.size();
   counts_.bytes += batch.bytes.size();
-  count_losses(fresh);
+  count_losses(batch.digests.size(), fresh);
   if (clock_.base() == TimeBase::none) return;
   filter_.advance(clock_.now());  // bad records count, too
   const WindowReading window = filter_.window();
   counts_.narrowest = std::min({counts_.narrowest, window.effective, window.narrowest});
 }
 
+const Tick* Pipeline::ticks_of(const Batch& batch) const {
+  return clock_.base() == TimeBase::none ? nullptr : batch.ticks.data();
+}
+
 // is_new_: the filter's answer for every record with a key. Late events that will be dropped if they are new are asked
 // for first: what did not pass must not be remembered.
 void Pipeline::ask_filter(const Batch& batch) {
   const std::span<const Digest> keys = batch.digests;
-  const Tick* const ticks = clock_.base() == TimeBase::none ? nullptr : batch.ticks.data();
+  const Tick* const ticks = ticks_of(batch);
   std::size_t from = 0;
   const auto insert_before = [&](std::size_t to) {
     insert(keys.subspan(from, to - from), ticks == nullptr ? nullptr : ticks + from, is_new_.get() + from);
@@ -271,6 +277,21 @@ void Pipeline::insert(std::span<const Digest> keys, const Tick* ticks, bool* is_
   else
     filter_.insert_all(keys, ticks, is_new);
   remembers_unwritten_ = true;
+}
+
+// Late events that are dropped were not judged like others, and are not remembered. Those taken for duplicates are
+// told: so with OnLate::drop a late new event can be counted as lost, but not as one that passed.
+void Pipeline::tell_audit(const Batch& batch) {
+  const std::span<const Digest> keys = batch.digests;
+  const Tick* const ticks = ticks_of(batch);
+  std::size_t from = 0;
+  const auto tell_before = [&](std::size_t to) {
+    options_.audit->observe(keys.subspan(from, to - from), ticks == nullptr ? nullptr : ticks + from,
+                            is_new_.get() + from);
+    from = to + 1;
+  };
+  for (const std::size_t i : late_dropped_) tell_before(i);
+  tell_before(keys.size());
 }
 
 // turns_: the record numbers where runs of equal verdicts begin. The first run is one of passing records, perhaps an
@@ -343,19 +364,25 @@ void Pipeline::write_runs(const Batch& batch, bool passed, Sink& sink, bool& owe
 }
 
 // The error changes slowly and asking for it takes microseconds: ask when a hundredth of the filter is new.
-void Pipeline::count_losses(std::uint64_t fresh) {
+void Pipeline::count_losses(std::uint64_t events, std::uint64_t fresh) {
   fresh_unsettled_ += fresh;
-  if (fresh_unsettled_ > settle_after_) settle_losses();
+  events_unsettled_ += events;
+  // Few pass a filter that is much too full, and its error still rises.
+  if (fresh_unsettled_ > settle_after_ || events_unsettled_ > 16 * settle_after_) settle_losses();
 }
 
 // Each new event that passed stands for 1 / (1 - error) that came: the rest were taken for duplicates. The error of
-// these events lies between that before the first and that after the last of them.
+// these events goes from that before the first to that after the last of them; in between it is taken to go straight,
+// and error / (1 - error) is averaged over that.
 void Pipeline::settle_losses() {
-  const double error_now = filter_.rates().false_positive;
-  const double error = std::min((error_before_ + error_now) / 2, 0.999999);
-  counts_.expected_lost += static_cast<double>(fresh_unsettled_) * error / (1 - error);
-  error_before_ = error_now;
-  fresh_unsettled_ = 0;
+  const double now = filter_.rates().false_positive;
+  const auto [low, high] = std::minmax(std::min(error_before_, 0.999999), std::min(now, 0.999999));
+  const double mean = (low + high) / 2;
+  const double lost_per_passed =
+      high - low < 1e-6 ? mean / (1 - mean) : (std::log1p(-low) - std::log1p(-high)) / (high - low) - 1;
+  counts_.expected_lost += static_cast<double>(fresh_unsettled_) * lost_per_passed;
+  error_before_ = now;
+  fresh_unsettled_ = events_unsettled_ = 0;
   settle_after_ = filter_.keys() / 100 + 1000;
 }
 

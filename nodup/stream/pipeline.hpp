@@ -19,6 +19,7 @@
 
 #include "nodup/filters/filter.hpp"
 #include "nodup/hash/hasher.hpp"
+#include "nodup/stream/audit.hpp"
 #include "nodup/stream/key.hpp"
 #include "nodup/stream/reader.hpp"
 #include "nodup/stream/sink.hpp"
@@ -55,6 +56,7 @@ class Pipeline {
     OnLate on_late = OnLate::pass;
     Sink* passed = nullptr;   // nullptr: nowhere
     Sink* dropped = nullptr;  // nullptr: nowhere
+    Audit* audit = nullptr;   // nullptr: nobody checks
     char separator = '\n';
     std::function<std::unique_ptr<Key>()> make_key;  // called once per thread
     // Told of every bad record under the lock, in input order: "file: record 17: no field user".
@@ -89,9 +91,11 @@ class Pipeline {
   void judge(Batch& batch);
   void ask_filter(const Batch& batch);
   void insert(std::span<const Digest> keys, const Tick* ticks, bool* is_new);
+  void tell_audit(const Batch& batch);
+  const Tick* ticks_of(const Batch& batch) const;
   void mark_verdicts(const Batch& batch);
   void write_runs(const Batch& batch, bool passed, Sink& sink, bool& owes_separator);
-  void count_losses(std::uint64_t fresh);
+  void count_losses(std::uint64_t events, std::uint64_t fresh);
   void settle_losses();
   void catch_up();
 
@@ -124,9 +128,9 @@ class Pipeline {
   std::vector<iovec> pieces_;
   bool passed_owes_separator_ = false;
   bool dropped_owes_separator_ = false;
-  double error_before_ = 0;            // the filter's false positive rate when last asked
-  std::uint64_t fresh_unsettled_ = 0;  // new events since then
-  std::uint64_t settle_after_ = 0;     // when there are more of them than this, ask again
+  double error_before_ = 0;                                   // the filter's false positive rate when last asked
+  std::uint64_t fresh_unsettled_ = 0, events_unsettled_ = 0;  // new ones, and all, since then
+  std::uint64_t settle_after_ = 0;                            // when there are more of them than this, ask again
 };
 
 }  // namespace nodup

@@ -162,9 +162,20 @@ std::optional<std::uint64_t> BatchReader::estimated_records() {
   const auto taken = static_cast<double>(std::max<std::uint64_t>(bytes_taken_, 1));
   const auto total = static_cast<double>(*bytes_total_);
   // Where the input is packed, more of it may have been taken than this batch shows.
-  const bool packed = unpacked > 1.01 * taken;
-  const double guess = records * (packed ? 1.5 * total / taken : total / unpacked);
+  const double guess = records * (looks_packed() ? 1.5 * total / taken : total / unpacked);
   return static_cast<std::uint64_t>(guess * 1.05) + 100;
+}
+
+// A record has one byte at least, and its separator, but for empty ones, which are all the same.
+std::optional<std::uint64_t> BatchReader::most_distinct() {
+  if (!bytes_total_) return std::nullopt;
+  if (!read_ahead()) return 0;
+  if (looks_packed()) return std::nullopt;
+  return *bytes_total_ / 2 + 2;
+}
+
+bool BatchReader::looks_packed() const {
+  return static_cast<double>(ahead_->bytes.size()) > 1.01 * static_cast<double>(bytes_taken_);
 }
 
 }  // namespace nodup

@@ -40,6 +40,8 @@ class BatchReader {
   std::optional<std::string> header();
   // How many records the inputs hold, judged by the first batch; nothing where their size is unknown.
   std::optional<std::uint64_t> estimated_records();
+  // No more distinct records than this, where that is known: if the files are not packed, as the first is not.
+  std::optional<std::uint64_t> most_distinct();
 
   // For messages.
   const std::string& input_name(std::size_t input) const;
@@ -53,6 +55,7 @@ class BatchReader {
   bool open_next();
   void check_header(Batch& batch);
   bool read_ahead();
+  bool looks_packed() const;  // by what was read ahead
 
   Options options_;
   RecordScanner scanner_;

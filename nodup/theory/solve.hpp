@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace nodup {
@@ -31,6 +32,18 @@ constexpr std::uint64_t greatest_where(std::uint64_t least, std::uint64_t most, 
       most = middle - 1;
   }
   return least;
+}
+
+// The x in 1..most at which the increasing function f reaches `wanted`; `most` if it does not. By halving the range of
+// log x; 60 halvings go below the last bit of a double.
+template <class F>
+double reached_at(double wanted, double most, F&& f) {
+  double low = 0, high = std::log(most);
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (f(std::exp(middle)) < wanted ? low : high) = middle;
+  }
+  return std::exp(high);
 }
 
 }  // namespace nodup

@@ -67,6 +67,10 @@ def main():
     check(shown.finish() == 0, "exit code 0", shown)
     check(shown.seen.endswith(b"\r\x1b[K"), "it is gone at the end", shown)
 
+    audited = Terminal(nodup, "--stats", "none", "--audit", "1")
+    check(audited.read_until(b"lost 0 %  passed 0 %", PATIENCE), "the progress line tells what was measured", audited)
+    check(audited.finish() == 0, "exit code 0", audited)
+
     for flags in (["--quiet"], ["--stats", "none", "--no-progress"]):
         silent = Terminal(nodup, *flags)
         silent.read_until(b"events", SILENCE)

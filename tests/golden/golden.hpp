@@ -46,8 +46,9 @@ inline AnyFilter golden_filter(const Kind& kind) {
   return filter;
 }
 
-// The first of the golden keys that a filter must know.
+// The first of the golden keys that a filter must know; one that forgets promises none.
 inline std::size_t golden_first_known(const AnyFilter& filter) {
+  if (filter_kind(filter.kind()).forgets) return kGoldenKeys;
   return filter_kind(filter.kind()).ages ? kGoldenKeys - kGoldenWindow.span : 0;
 }
 

@@ -30,8 +30,9 @@ void expect_rates(const Kind& kind, const Goal& goal, std::size_t probes) {
   AnyFilter filter = kind.make(goal);
   insert(filter, KeyMaker(31).make(goal.keys), 1000);
   const double measured = measured_false_positives(filter, probes, 32);
-  // The plan of a kind that ages is for the worst moment of a window that moves: law WindowRates.
-  if (kind.ages)
+  // The plan of a kind that ages is for the worst moment of a window that moves: law WindowRates. That of one that
+  // forgets is for so many keys that PASSED; in little memory far fewer do.
+  if (kind.ages || kind.forgets)
     EXPECT_LE(measured, planned + tolerance(planned, probes)) << "planned";
   else
     EXPECT_NEAR(measured, planned, tolerance(planned, probes)) << "planned";
@@ -70,6 +71,7 @@ TEST_P(RatesMatchTheory, KeysAreCounted) {
   Oracle truth;
   for (const Digest& event : stream) truth.insert(event);
   insert(filter, stream);
+  if (kind().forgets) GTEST_SKIP() << "duplicates that pass are counted again: law ForgettingEndless";
   EXPECT_LE(filter.keys(), truth.keys());
   // Only false positives are missing in the count.
   EXPECT_GE(static_cast<double>(filter.keys()), static_cast<double>(truth.keys()) * 0.99);

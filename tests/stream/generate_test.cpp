@@ -141,25 +141,107 @@ TEST(GenerateBursty, DuplicatesFollowSoon) {
   EXPECT_NEAR(sum / gaps, 16, 5 * 16 / std::sqrt(gaps));
 }
 
-// Half of the repeats lie within 2^10 first occurrences, 84 % within 2^13: the log-normal as documented.
+// Distances as they were asked for: half of the repeats within the median, 16 % and 84 % within a factor of it. Chance
+// apart, 1.5 % for the sum of twelve, the rounding and what wraps around the beginning of the stream.
 TEST(GenerateRecent, DistancesAreLogNormal) {
-  EventGenerator events(shape_of(Shape::recent, 0.5));
-  std::unordered_map<std::uint64_t, std::uint64_t> number;
-  double repeats = 0, within_median = 0, within_sigma = 0;
-  for (std::uint64_t i = 0; i < kEvents; ++i) {
-    const auto [at, is_new] = number.try_emplace(events.next_key(), number.size());
-    // Before 2^16 first occurrences too many distances reach behind the beginning.
-    if (is_new || number.size() < (1u << 16)) continue;
-    const std::uint64_t back = number.size() - at->second;
-    ++repeats, within_median += back <= 1024, within_sigma += back <= 8192;
-  }
-  ASSERT_GT(repeats, 30'000);
-  const auto near = [&](double share, double p) {
-    // 1.5 % for the sum of twelve, the rounding and the 2 % that wrap around the beginning.
-    EXPECT_NEAR(share / repeats, p, 5 * std::sqrt(p * (1 - p) / repeats) + 0.015);
+  struct Case {
+    double median, factor;
   };
-  near(within_median, 0.5);
-  near(within_sigma, 0.8413);
+  for (const Case& c : {Case{1024, 8}, Case{1024, 1}, Case{100, 3}, Case{5000.5, 1.5}}) {
+    const Distance distance{.median = c.median, .factor = c.factor};
+    Distances draw(distance);
+    Xoshiro random(11);
+    constexpr int draws = 200'000;
+    double nearer = 0, within_median = 0, within_factor = 0;
+    for (int i = 0; i < draws; ++i) {
+      const auto back = static_cast<double>(draw(random, 1 << 20));
+      nearer += back < c.median / c.factor * 0.99, within_median += back <= c.median * 1.01,
+          within_factor += back <= c.median * c.factor * 1.01;
+    }
+    const auto near = [&](double count, double p) {
+      EXPECT_NEAR(count / draws, p, 5 * std::sqrt(p * (1 - p) / draws) + 0.015) << c.median << ' ' << c.factor;
+    };
+    if (c.factor == 1) {  // always the median
+      EXPECT_EQ(nearer, 0);
+      EXPECT_EQ(within_median, draws);
+      continue;
+    }
+    near(nearer, 0.1587);
+    near(within_median, 0.5);
+    near(within_factor, 0.8413);
+  }
+}
+
+// The law holds at every moment of the stream, for as many first occurrences as there are: expectation and variance are
+// summed up over the repeats, for ranges of distances that meet both ends.
+TEST(GenerateRecent, DistancesFollowThePowerLaw) {
+  for (const double exponent : {0.0, 0.8, 1.0, 1.5, 3.0}) {
+    StreamShape shape = shape_of(Shape::recent, 0.3);
+    shape.distance = {.law = Distance::Law::power, .exponent = exponent};
+    EventGenerator events(shape);
+    constexpr std::uint64_t kEdges[] = {1, 2, 3, 10, 100, 1000, 10'000, kEvents};
+    double seen[std::size(kEdges) - 1] = {}, expected[std::size(kEdges) - 1] = {}, variance[std::size(kEdges) - 1] = {};
+    std::unordered_map<std::uint64_t, std::uint64_t> number;
+    std::vector<double> weight_to{0};  // of the distances 1..d
+    for (std::uint64_t i = 0; i < kEvents; ++i) {
+      const auto [at, is_new] = number.try_emplace(events.next_key(), number.size());
+      const std::uint64_t firsts = number.size();
+      if (is_new) {
+        weight_to.push_back(weight_to.back() + std::pow(static_cast<double>(firsts), -exponent));
+        continue;
+      }
+      const std::uint64_t back = firsts - at->second;
+      for (std::size_t r = 0; r + 1 < std::size(kEdges); ++r) {
+        seen[r] += back >= kEdges[r] && back < kEdges[r + 1];
+        const double p = (weight_to[std::min(firsts, kEdges[r + 1] - 1)] - weight_to[std::min(firsts, kEdges[r] - 1)]) /
+                         weight_to[firsts];
+        expected[r] += p;
+        variance[r] += p * (1 - p);
+      }
+    }
+    for (std::size_t r = 0; r + 1 < std::size(kEdges); ++r)
+      EXPECT_NEAR(seen[r], expected[r], 5 * std::sqrt(variance[r]) + 1) << exponent << " from " << kEdges[r];
+  }
+}
+
+TEST(GenerateRecent, DistancesStayWithinTheStream) {
+  for (const Distance& distance :
+       {Distance{.median = 0x1p40, .factor = 1024}, Distance{.median = 1, .factor = 1024},
+        Distance{.law = Distance::Law::power, .exponent = 0}, Distance{.law = Distance::Law::power, .exponent = 10}}) {
+    Distances draw(distance);
+    Xoshiro random(5);
+    for (const std::uint64_t firsts : {1ull, 2ull, 1000ull, 1ull << 40})
+      for (int i = 0; i < 1000; ++i) {
+        const std::uint64_t back = draw(random, firsts);
+        ASSERT_GE(back, 1u);
+        ASSERT_LE(back, firsts);
+      }
+  }
+}
+
+TEST(GenerateRecent, DistancesAreRead) {
+  const Distance lognormal = read_distance("lognormal:500,2.5");
+  EXPECT_EQ(lognormal.law, Distance::Law::lognormal);
+  EXPECT_EQ(lognormal.median, 500);
+  EXPECT_EQ(lognormal.factor, 2.5);
+  const Distance power = read_distance("power:1.25");
+  EXPECT_EQ(power.law, Distance::Law::power);
+  EXPECT_EQ(power.exponent, 1.25);
+  EXPECT_EQ(read_distance("lognormal").median, Distance{}.median);
+  for (const char* wrong : {"", "normal:1,2", "lognormal:1", "lognormal:1,", "lognormal:,2", "lognormal:1,2,3",
+                            "power:", "power:1,2", "power:x", "power:1x", ":1"})
+    EXPECT_THROW(read_distance(wrong), Error) << wrong;
+  for (const char* senseless : {"lognormal:0,2", "lognormal:1e30,2", "lognormal:10,0.5", "lognormal:10,2000",
+                                "lognormal:nan,2", "power:-1", "power:11", "power:nan"})
+    EXPECT_THROW(Distances{read_distance(senseless)}, Error) << senseless;
+}
+
+// A published stream of recent events is named by its seed, too.
+TEST(GenerateText, KnownAnswerOfRecentStreams) {
+  StreamShape shape;
+  shape.shape = Shape::recent;
+  const std::string text = text_of(shape, 10'000);
+  EXPECT_EQ(XXH3_64bits(text.data(), text.size()), 832670941199293671u);
 }
 
 TEST(GenerateText, KnownAnswer) {

@@ -48,6 +48,7 @@ struct Result {
   std::vector<std::string> bad;
   Counts counts;
   Tick now = 0;
+  AuditReading audit;
 };
 
 // Rows of a key and a time in seconds. The filter may go on from an earlier run.
@@ -60,6 +61,9 @@ Result run(const std::string& text, const Settings& how, AnyFilter& filter) {
   const Hasher hasher(3);
   TextSink passed, dropped;
   Result result;
+  Window window = how.window;
+  window.slack = 0;
+  Audit audit({.rate = 1, .window = window});
   Pipeline pipeline(reader, filter, hasher,
                     {.threads = how.threads,
                      .on_bad = how.on_bad,
@@ -68,11 +72,13 @@ Result run(const std::string& text, const Settings& how, AnyFilter& filter) {
                      .on_late = how.on_late,
                      .passed = &passed,
                      .dropped = &dropped,
+                     .audit = &audit,
                      .make_key = [&] { return make_key(how.key, context); },
                      .report_bad = [&](const std::string& what) { result.bad.push_back(what); },
                      .on_failure = {}});
   pipeline.run();
   pipeline.between_batches([&](const Counts& counts, AnyFilter&) { result.counts = counts; });
+  result.audit = audit.reading();
   result.passed = passed.text;
   result.dropped = dropped.text;
   result.now = filter.window().now;
@@ -179,6 +185,11 @@ TEST(PipelineWindow, EqualsAnExactTwin) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(actual, expected, round));
     ASSERT_EQ(actual.bad.size(), expected.counts.bad_records);
     late += actual.counts.late;
+    // The filter is exact, and every key is followed.
+    ASSERT_TRUE(actual.audit.false_positive.has_value() || actual.counts.distinct == 0) << round;
+    ASSERT_EQ(actual.audit.false_negative.has_value(), actual.counts.duplicates > 0) << round;
+    ASSERT_EQ(actual.audit.false_positive.value_or(Interval{}).high, 0) << round;
+    ASSERT_EQ(actual.audit.false_negative.value_or(Interval{}).high, 0) << round;
     for (const std::string& what : actual.bad) future += what.find("future") != std::string::npos;
   }
   EXPECT_GT(late, 1000u);
