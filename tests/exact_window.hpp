@@ -105,6 +105,7 @@ inline const Kind& exact_window_kind() {
                               .ages = true,
                               .forgets = false,
                               .erases = true,
+                              .counts = false,
                               .plan =
                                   [](const Goal& goal) {
                                     const ExactWindow::Params p = ExactWindow::fit(goal);

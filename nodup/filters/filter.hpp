@@ -101,6 +101,14 @@ concept Erasable = Filter<F> && requires(F f, Digest d) {
   noexcept->std::same_as<Erased>;
 };
 
+// Can count a key more than once: add() every time, where insert() counts it only when it looks new. Each erase() takes
+// one count away.
+template <class F>
+concept Countable = Erasable<F> && requires(F f, Digest d) {
+  { f.add(d) }
+  noexcept->std::same_as<bool>;  // true if it looked new
+};
+
 // Same answers as insert() on each key in order, also when a key stands twice in the batch; only the waiting
 // for memory overlaps. A filter with a faster way of its own offers a member insert_all.
 template <Filter F>
@@ -123,6 +131,17 @@ void insert_all(F& f, std::span<const Digest> keys, const Tick* ticks, bool* is_
     visit_prefetched(
         keys.size(), [&](std::size_t i) { f.prefetch(keys[i]); },
         [&](std::size_t i) { is_new[i] = f.insert(keys[i], ticks[i]); });
+  }
+}
+
+// Counts each key once more in a filter that can; in the others a key that is held already stays as it is.
+template <Filter F>
+void add_all(F& f, std::span<const Digest> keys, bool* is_new) noexcept {
+  if constexpr (Countable<F>) {
+    visit_prefetched(
+        keys.size(), [&](std::size_t i) { f.prefetch(keys[i]); }, [&](std::size_t i) { is_new[i] = f.add(keys[i]); });
+  } else {
+    insert_all(f, keys, is_new);
   }
 }
 
@@ -166,6 +185,7 @@ class AnyFilter {
   }
   void advance(Tick now) noexcept { self_->advance(now); }
   WindowReading window() const { return self_->window(); }
+  void add_all(std::span<const Digest> keys, bool* is_new) noexcept { self_->add_all(keys, is_new); }
   // Throws Error if this kind cannot forget one key.
   Erased erase(Digest key) { return self_->erase(key); }
   void merge(const AnyFilter& other) { self_->merge(*other.self_); }
@@ -188,6 +208,7 @@ class AnyFilter {
     virtual void contains_all(std::span<const Digest>, const Tick*, bool*) const noexcept = 0;
     virtual void advance(Tick) noexcept = 0;
     virtual WindowReading window() const = 0;
+    virtual void add_all(std::span<const Digest>, bool*) noexcept = 0;
     virtual Erased erase(Digest) = 0;
     virtual void merge(const Face&) = 0;
     virtual void save(Writer&) const = 0;
@@ -237,6 +258,7 @@ class AnyFilter {
       else
         return {};
     }
+    void add_all(std::span<const Digest> keys, bool* is_new) noexcept override { nodup::add_all(f, keys, is_new); }
     Erased erase([[maybe_unused]] Digest key) override {
       if constexpr (Erasable<F>)
         return f.erase(key);

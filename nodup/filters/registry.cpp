@@ -12,6 +12,8 @@
 #include "nodup/filters/biased.hpp"
 #include "nodup/filters/biased_single.hpp"
 #include "nodup/filters/blocked.hpp"
+#include "nodup/filters/counting.hpp"
+#include "nodup/filters/dynamic.hpp"
 #include "nodup/filters/exact.hpp"
 #include "nodup/filters/fingerprint.hpp"
 #include "nodup/filters/growing.hpp"
@@ -36,11 +38,12 @@ constexpr Kind kind_of() {
           .summary = F::kSummary,
           .errors = F::kErrors,
           .grows = Growable<F>,
-          .stage = !Growable<F> && !Ageing<F> && !Forgetting<F>,
+          .stage = !Growable<F> && !Ageing<F> && !Forgetting<F> && !Erasable<F>,
           .merges = Mergeable<F>,
           .ages = Ageing<F>,
           .forgets = Forgetting<F>,
           .erases = Erasable<F>,
+          .counts = Countable<F>,
           .keeps_window = KeepsWindow<F>,
           .plan =
               [](const Goal& goal) {
@@ -67,6 +70,9 @@ constexpr Kind kKinds[] = {
     kind_of<Standard>(),
     kind_of<Partitioned>(),
     kind_of<Exact>(),
+    // Keys can be taken out again.
+    kind_of<Dynamic>(),
+    kind_of<Counting>(),
     // Sliding windows.
     kind_of<AgedTable>(),  // the default for them
     kind_of<AgePartitionedBlocked>(),

@@ -31,6 +31,7 @@ struct Kind {
   bool ages;                  // holds a sliding window
   bool forgets;               // takes any number of keys in fixed memory: duplicates may pass
   bool erases;                // can forget one key
+  bool counts;                // can count a key more than once
   bool keeps_window = false;  // ages, and under a limit on memory its error rises; the others shorten their window
   Plan (*plan)(const Goal&);
   AnyFilter (*make)(const Goal&);
