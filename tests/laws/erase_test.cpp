@@ -64,7 +64,9 @@ class Erase : public Law {
         twins.add(key);
       else if (in)
         twins.insert(key);
-      if (step % 64 == 0) ASSERT_NO_FATAL_FAILURE(twins.expect_all_held()) << step;
+      if (step % 64 == 0) {
+        ASSERT_NO_FATAL_FAILURE(twins.expect_all_held()) << step;
+      }
     }
     twins.expect_all_held();
   }
