@@ -35,12 +35,14 @@ TEST(Hash, KnownAnswers) {
 
 TEST(Hash, EqualsTheSeededFunctionAtEveryLength) {
   // XXH3 takes another road at 16, 128, 240 and 1024 bytes; the secret expanded once must give the same on all.
-  std::string bytes;
-  const Hasher hasher(12345);
-  for (int length = 0; length < 2100; ++length) {
-    const XXH128_hash_t expected = XXH3_128bits_withSeed(bytes.data(), bytes.size(), 12345);
-    ASSERT_EQ(hasher(bytes), (Digest{expected.low64, expected.high64})) << length;
-    bytes.push_back(static_cast<char>(length * 31));
+  for (const std::uint64_t seed : {0, 12345}) {
+    std::string bytes;
+    const Hasher hasher(seed);
+    for (int length = 0; length < 2100; ++length) {
+      const XXH128_hash_t expected = XXH3_128bits_withSeed(bytes.data(), bytes.size(), seed);
+      ASSERT_EQ(hasher(bytes), (Digest{expected.low64, expected.high64})) << seed << ' ' << length;
+      bytes.push_back(static_cast<char>(length * 31));
+    }
   }
 }
 

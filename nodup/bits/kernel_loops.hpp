@@ -102,19 +102,24 @@ std::uint64_t find_line_age(const AgeRing& ring, std::uint64_t reach, Digest key
   return find_age(LineSlices<Line>(ring), ring, reach, key);
 }
 
-// Positions of the ones of a 64-bit mask. Two are stored without asking how many there are: with records of 60 bytes or
-// more that is all of them, and a loop on the count would be mispredicted every other time.
+// The place of the lowest one; any place if there is none. std::countr_zero would branch on that.
+[[gnu::always_inline]] inline std::uint64_t lowest_one(std::uint64_t mask) {
+  return static_cast<unsigned>(__builtin_ctzll(mask | std::uint64_t{1} << 63));
+}
+
+// Positions of the ones of a 64-bit mask. The first is stored without asking whether there is any: with records longer
+// than that it is the only one, and whether it is there is a coin flip. The next three go together, so that shorter
+// records do not end in a loop on their count, which would be mispredicted every other time.
 [[gnu::always_inline]] inline std::uint64_t* emit_ones(std::uint64_t mask, std::uint64_t base, std::uint64_t* out) {
-  const auto ones = static_cast<unsigned>(std::popcount(mask));
-  std::uint64_t* const end = out + ones;
-  for (unsigned i = 0; i < 2; ++i) {
-    out[i] = base + static_cast<unsigned>(std::countr_zero(mask));
+  std::uint64_t* const end = out + std::popcount(mask);
+  const auto emit = [&](std::uint64_t * to) __attribute__((always_inline)) {
+    *to = base + lowest_one(mask);
     mask &= mask - 1;
-  }
-  for (out += 2; out < end; ++out) {
-    *out = base + static_cast<unsigned>(std::countr_zero(mask));
-    mask &= mask - 1;
-  }
+  };
+  emit(out);
+  if (mask == 0) return end;
+  for (unsigned i = 1; i < 4; ++i) emit(out + i);
+  for (out += 4; out < end; ++out) emit(out);
   return end;
 }
 

@@ -11,7 +11,7 @@ namespace nodup {
 
 namespace {
 // Found positions pass through a small array: the most there can be in a piece is known, and it stays in the cache.
-constexpr std::uint64_t kPiece = 4096;
+constexpr std::uint64_t kPiece = 16384;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 using Found = std::array<std::uint64_t, kPiece + kFindSlack>;
 }  // namespace
