@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nodup/stream/keys/row_cutter.hpp"
 #include "nodup/stream/records.hpp"
 
 namespace nodup {
@@ -30,6 +31,8 @@ class JsonMembers {
 
   JsonMembers();
   ~JsonMembers();
+  JsonMembers(JsonMembers&&) noexcept;
+  JsonMembers& operator=(JsonMembers&&) noexcept;
 
   // False if the record is not one whole, sound JSON object; reason() then says why. All of it is checked, nested
   // values too. The record has no byte order mark, ByteBuffer::kPadding readable bytes behind it, and must outlive the
@@ -43,14 +46,17 @@ class JsonMembers {
 
  private:
   bool broken(std::string_view how);
-  bool read_members(std::string_view record);
-  bool read_name(std::string_view record, Member& member);
-  bool check_value();
+  bool take_name(std::string_view& raw);
+  bool unescape(Member& member);
+  bool pass_value();
+  bool pass_name();
   bool check_scalar(std::string_view text);
+  bool check_escapes(std::string_view raw, std::string_view otherwise);
 
   std::unique_ptr<JsonTokens> tokens_;
   std::vector<Member> members_;
-  std::string open_;       // the brackets that are open inside a member's value
+  bool escapes_ = false;   // the record has a backslash somewhere
+  std::string open_;       // what closes the brackets that are open inside a member's value
   std::string unescaped_;  // names, as far as they have escapes
   std::string scratch_;
   std::string reason_;
@@ -59,8 +65,7 @@ class JsonMembers {
 // The columns of a row, without their quotes.
 class CsvColumns {
  public:
-  explicit CsvColumns(const RecordFormat& format);
-  ~CsvColumns();
+  explicit CsvColumns(const RecordFormat& format) : cutter_(format) {}
 
   // False if quotes never close. The record has no byte order mark and must outlive the columns.
   bool read(std::string_view record);
@@ -69,7 +74,7 @@ class CsvColumns {
   std::span<const std::string_view> columns() const { return columns_; }
 
  private:
-  std::unique_ptr<class RowCutter> cutter_;
+  RowCutter cutter_;
   std::vector<std::string_view> columns_;
 };
 
