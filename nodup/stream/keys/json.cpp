@@ -112,13 +112,10 @@ class JsonKey final : public Key {
   bool frame_found() {
     frame_.clear();
     for (std::size_t slot = 0; slot < key_slots_; ++slot) {
-      Found found = found_[slot];
+      const Found& found = found_[slot];
       if (found.tag == FieldTag::missing) return missing(slot);
-      if (by_text_ && found.tag != FieldTag::compound) {
-        if (found.tag == FieldTag::literal && found.bytes == "null") return is_null(slot);
-        found.tag = FieldTag::text;
-      }
-      frame_.add(found.tag, found.bytes);
+      if (by_text_ && found.tag == FieldTag::literal && found.bytes == "null") return is_null(slot);
+      frame_.add(by_text_ && found.tag != FieldTag::compound ? FieldTag::text : found.tag, found.bytes);
     }
     return true;
   }
