@@ -181,6 +181,11 @@ std::uint64_t Dynamic::filters() const {
   return static_cast<std::uint64_t>(
       std::ranges::count_if(filters_, [](const Counting& filter) { return filter.above_zero() > 0; }));
 }
+std::uint64_t Dynamic::saturated() const {
+  std::uint64_t sum = 0;
+  for (const Counting& filter : filters_) sum += filter.saturated();
+  return sum;
+}
 Rates Dynamic::rates() const {
   double log_none = 0;  // of the chance that no filter errs; a product would lose rates below 1e-16
   for (const Counting& filter : filters_) log_none += std::log1p(-filter.rates().false_positive);
@@ -188,10 +193,8 @@ Rates Dynamic::rates() const {
 }
 Facts Dynamic::facts() const {
   Facts facts = Dynamic::facts(params_);
-  std::uint64_t saturated = 0;
-  for (const Counting& filter : filters_) saturated += filter.saturated();
   facts.emplace_back("filters", std::to_string(filters()));
-  facts.emplace_back("saturated", std::to_string(saturated));
+  facts.emplace_back("saturated", std::to_string(saturated()));
   return facts;
 }
 

@@ -46,6 +46,8 @@ class Dynamic {
     double error = 1e-6;          // of all together
     std::uint64_t max_bytes = 0;  // 0: no limit
 
+    friend bool operator==(const Params&, const Params&) = default;
+
     // The i-th filter of the row, from 1, is full with this many counters above zero: then its own error is its share
     // of the total.
     std::uint64_t most_above_zero(std::uint64_t i) const;
@@ -78,6 +80,7 @@ class Dynamic {
   std::uint64_t keys() const;
   std::uint64_t bytes() const;
   std::uint64_t filters() const;  // that hold keys
+  std::uint64_t saturated() const;
   Rates rates() const;
   Facts facts() const;
 
