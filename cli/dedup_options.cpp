@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/dedup_options.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "cli/filter_choice.hpp"
@@ -12,42 +15,9 @@ namespace nodup::cli {
 
 namespace {
 
-// Below this not even the bookkeeping would be small beside the filter.
-constexpr std::uint64_t kLeastMemory = std::uint64_t{64} << 10;
-
-std::string file_name(const std::string& value) {
-  if (value.empty()) throw Error("the name of the file is missing");
-  return value;
-}
-
 std::string time_key(const std::string& value) {
   if (value.empty()) throw Error("where does the time stand? Write e.g. json:ts or col:3");
   return value;
-}
-
-char one_byte(const std::string& value) {
-  if (value == "\\t") return '\t';
-  if (value.size() != 1) throw Error(fmt::format("`{}` is not one byte; write e.g. ';' or '\\t'", value));
-  return value[0];
-}
-
-double error_rate(const std::string& value) {
-  double rate = -1;
-  try {
-    rate = read_probability(value);
-  } catch (const Error&) {
-    throw Error(
-        fmt::format("`{}` is no error rate: it is a probability from 0 (exact) to below 1, e.g. 1e-6 or 0.1%", value));
-  }
-  if (rate >= 1) throw Error(fmt::format("an error of {} is out of range: from 0 (exact) to below 1", value));
-  return rate;
-}
-
-std::uint64_t memory_limit(const std::string& value) {
-  const std::uint64_t bytes = read_bytes(value);
-  if (bytes < kLeastMemory)
-    throw Error(fmt::format("{} is too little: the least possible is {}", value, human_bytes(kLeastMemory)));
-  return bytes;
 }
 
 double audit_share(const std::string& value) {
@@ -60,22 +30,6 @@ double audit_share(const std::string& value) {
   }
   if (share == 0) throw Error(fmt::format("a share of {} would follow no key: write e.g. 1/1024, or off", value));
   return share;
-}
-
-template <class T>
-T choice(const std::string& value, std::initializer_list<std::pair<std::string_view, T>> choices) {
-  std::string known;
-  for (const auto& [name, result] : choices) {
-    if (value == name) return result;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
-  }
-  throw Error(fmt::format("`{}` is none of: {}", value, known));
-}
-
-std::string key_details() {
-  std::string text;
-  for (const KeyKind& kind : key_kinds()) text += fmt::format("{:<24}{}\n", kind.usage, kind.summary);
-  return text;
 }
 
 std::string filter_details() {
@@ -96,11 +50,10 @@ std::vector<std::string> filter_names() {
 // THE list of the main job's flags: parser, help, man page and completions follow it.
 std::vector<Flag> dedup_flags(DedupOptions& o) {
   using S = const std::string&;
-  const std::string what = "What is the same", window = "Window", in = "Input", out = "Output",
-                    error = "Error and memory", state = "State", talk = "Reporting";
-  return {
-      {"-k,--key", "KEY", what, "what makes two events the same (default: the whole line)", key_details(),
-       [&](S v) { o.key = v; }, true},
+  const std::string what = "What is the same", window = "Window", out = "Output", error = "Error and memory",
+                    state = "State", talk = "Reporting";
+  std::vector<Flag> flags = {
+      key_flag(o.key, what, "what makes two events the same (default: the whole line)"),
       {"-w,--window", "SPAN", window,
        "only events of the last SPAN count: a time (24h, 90s) or a number of records (10M)",
        "An event is a duplicate if its key was passed at most SPAN before it. A bare number and k, M, G are records; "
@@ -134,103 +87,80 @@ std::vector<Flag> dedup_flags(DedupOptions& o) {
          if (*o.rate <= 0) throw Error("a rate of 0 would have nothing to hold");
        }},
       {"--compact", "", window, "the least memory instead of the best speed", "", [&](S) { o.compact = true; }},
-      {"--csv", "", in, "records are CSV rows: quoting as in RFC 4180, also newlines inside quotes", "",
-       [&](S) { o.csv = true; }, true},
-      {"--tsv", "", in, "records are tab-separated, without quoting", "", [&](S) { o.tsv = true; }},
-      {"-d,--delimiter", "BYTE", in, "columns are separated by BYTE; with --csv quoting still counts", "",
-       [&](S v) { o.delimiter = one_byte(v); }},
-      {"--header", "", in, "the first row names the columns: it passes once, whatever the number of files", "",
-       [&](S) { o.header = true; }, true},
-      {"-0,--null", "", in, "records end with a NUL byte instead of a newline", "", [&](S) { o.zero = true; }},
-      {"--on-error",
-       "POLICY",
-       in,
-       "records without a key: pass (default), drop or fail",
-       "Broken JSON, a missing field, a short row. They are counted, and the first few are shown with their place. "
-       "`pass` never loses an event.",
-       [&](S v) {
-         o.on_bad = choice<OnBadRecord>(
-             v, {{"pass", OnBadRecord::pass}, {"drop", OnBadRecord::drop}, {"fail", OnBadRecord::fail}});
-       },
-       false,
-       {"pass", "drop", "fail"}},
-      {"-o,--output", "FILE", out, "write to FILE instead of standard output",
-       "Without --state FILE appears when the run has ended, also by Ctrl-C; a run that fails leaves none. With a "
-       "state it is appended to.",
-       [&](S v) { o.output = file_name(v); }, true},
-      {"-D,--dropped", "FILE", out, "write what is not passed on to FILE", "", [&](S v) { o.dropped = file_name(v); },
-       true},
-      {"-i,--invert", "", out, "pass the duplicates, drop the first occurrences", "", [&](S) { o.invert = true; }},
-      {"-c,--count", "", out, "print only the number of records that would pass", "", [&](S) { o.count = true; }},
-      {"-e,--error", "RATE", error, "chance that a new event is dropped, at the worst moment (default 1e-6)",
-       "A probability: 1e-6, 0.1%, 1/1000. 0 means exact. A duplicate never passes, unless --memory makes the filter "
-       "forget.",
-       [&](S v) { o.error = error_rate(v); }, true},
-      {"-n,--events", "COUNT", error, "how many events to expect, e.g. 10M or 1e9",
-       "Sizes the filter. Regular files tell by their size; without either the filter grows as it must. With a window "
-       "of time: how many within the window.",
-       [&](S v) { o.events = read_count(v); }},
-      {"-m,--memory", "SIZE", error, "a hard ceiling for the filter, e.g. 512M",
-       "The error is kept for a stream of any length: when the filter is full it forgets the oldest keys, and their "
-       "duplicates pass. Nothing is forgotten where --events tells how many come and all of them fit. With --window "
-       "the window shrinks, and a warning says so. With --filter NAME a goal that does not fit is refused.",
-       [&](S v) { o.memory = memory_limit(v); }, true},
-      {"--degrade", "", error, "with --memory: never forget, but go on with a higher error", "",
-       [&](S) { o.degrade = true; }},
-      {"--filter", "NAME", error,
-       fmt::format("the filter to use (default: {}; with --window {}, with --memory {})", kDefaultKind,
-                   kDefaultWindowKind, kDefaultEndlessKind),
-       filter_details(), [&](S v) { o.filter = filter_kind(v).name; }, false, filter_names()},
-      {"--state", "FILE", state, "go on where the last run with FILE stopped; saved at the end and on Ctrl-C",
-       "Output first, state second: after a crash no event is lost, duplicates of the time since the last checkpoint "
-       "may pass again.",
-       [&](S v) { o.state = file_name(v); }, true},
-      {"--checkpoint", "TIME", state, "how often the state is saved (default 30s)",
-       "Stretched, if need be, so that saving takes less than a twentieth of the time.",
-       [&](S v) { o.checkpoint = read_duration(v); }},
-      {"--seed", "NUMBER", state, "the seed of the hash; default: 0, or random for a new state", "",
-       [&](S v) { o.seed = read_count(v); }},
-      {"--audit", "SHARE", talk,
-       "follow this share of the keys exactly and report the measured error rates, e.g. 1/1024",
-       "Both rates, lost events and duplicates that passed, with 95 % intervals. Takes 6.3 MiB. On at 1/1024 for "
-       "filters "
-       "that forget by themselves; off otherwise, or with `off`. Not with a --state of an earlier run: the audit must "
-       "see "
-       "all events.",
-       [&](S v) { o.audit = audit_share(v); }, true},
-      {"-t,--threads", "N", talk, "threads to work with (default 1); the output is the same for any N", "",
-       [&](S v) {
-         const std::uint64_t n = read_count(v);
-         if (n < 1 || n > 256) throw Error(fmt::format("{} threads are out of range: 1 to 256", v));
-         o.threads = static_cast<unsigned>(n);
-       }},
-      {"--stats",
-       "FORMAT",
-       talk,
-       "statistics on standard error: text (default), json or none",
-       "",
-       [&](S v) {
-         using Stats = DedupOptions::Stats;
-         o.stats = choice<Stats>(v, {{"text", Stats::text}, {"json", Stats::json}, {"none", Stats::none}});
-       },
-       false,
-       {"text", "json", "none"}},
-      {"--no-progress", "", talk, "no progress line on a terminal", "", [&](S) { o.progress = false; }},
-      {"-q,--quiet", "", talk, "say nothing but errors", "", [&](S) { o.quiet = true; }, true},
   };
-}
-
-RecordFormat record_format(const DedupOptions& o) {
-  if (o.csv && o.tsv) throw UsageError("--csv and --tsv exclude each other");
-  if (o.tsv && o.delimiter) throw UsageError("--tsv and --delimiter exclude each other");
-  RecordFormat format;
-  format.separator = o.zero ? '\0' : '\n';
-  format.delimiter = o.delimiter ? *o.delimiter : o.csv ? ',' : o.tsv ? '\t' : '\0';
-  format.quoted = o.csv;
-  format.header = o.header;
-  if (o.delimiter && (*o.delimiter == format.separator || (o.csv && *o.delimiter == '"')))
-    throw UsageError("--delimiter: this byte already separates records or quotes columns");
-  return format;
+  std::ranges::move(record_flags(o), std::back_inserter(flags));
+  std::ranges::move(
+      std::vector<Flag>{
+          on_error_flag(o.on_bad, "records without a key: pass (default), drop or fail",
+                        "Broken JSON, a missing field, a short row. They are counted, and the first few are shown with "
+                        "their place. "
+                        "`pass` never loses an event."),
+          {"-o,--output", "FILE", out, "write to FILE instead of standard output",
+           "Without --state FILE appears when the run has ended, also by Ctrl-C; a run that fails leaves none. With a "
+           "state it is appended to.",
+           [&](S v) { o.output = file_name(v); }, true},
+          {"-D,--dropped", "FILE", out, "write what is not passed on to FILE", "",
+           [&](S v) { o.dropped = file_name(v); }, true},
+          {"-i,--invert", "", out, "pass the duplicates, drop the first occurrences", "", [&](S) { o.invert = true; }},
+          {"-c,--count", "", out, "print only the number of records that would pass", "", [&](S) { o.count = true; }},
+          {"-e,--error", "RATE", error, "chance that a new event is dropped, at the worst moment (default 1e-6)",
+           "A probability: 1e-6, 0.1%, 1/1000. 0 means exact. A duplicate never passes, unless --memory makes the "
+           "filter "
+           "forget.",
+           [&](S v) { o.error = error_rate(v); }, true},
+          {"-n,--events", "COUNT", error, "how many events to expect, e.g. 10M or 1e9",
+           "Sizes the filter. Regular files tell by their size; without either the filter grows as it must. With a "
+           "window "
+           "of time: how many within the window.",
+           [&](S v) { o.events = read_count(v); }},
+          {"-m,--memory", "SIZE", error, "a hard ceiling for the filter, e.g. 512M",
+           "The error is kept for a stream of any length: when the filter is full it forgets the oldest keys, and "
+           "their "
+           "duplicates pass. Nothing is forgotten where --events tells how many come and all of them fit. With "
+           "--window "
+           "the window shrinks, and a warning says so. With --filter NAME a goal that does not fit is refused.",
+           [&](S v) { o.memory = memory_limit(v); }, true},
+          {"--degrade", "", error, "with --memory: never forget, but go on with a higher error", "",
+           [&](S) { o.degrade = true; }},
+          {"--filter", "NAME", error,
+           fmt::format("the filter to use (default: {}; with --window {}, with --memory {})", kDefaultKind,
+                       kDefaultWindowKind, kDefaultEndlessKind),
+           filter_details(), [&](S v) { o.filter = filter_kind(v).name; }, false, filter_names()},
+          {"--state", "FILE", state, "go on where the last run with FILE stopped; saved at the end and on Ctrl-C",
+           "Output first, state second: after a crash no event is lost, duplicates of the time since the last "
+           "checkpoint "
+           "may pass again.",
+           [&](S v) { o.state = file_name(v); }, true},
+          {"--checkpoint", "TIME", state, "how often the state is saved (default 30s)",
+           "Stretched, if need be, so that saving takes less than a twentieth of the time.",
+           [&](S v) { o.checkpoint = read_duration(v); }},
+          {"--seed", "NUMBER", state, "the seed of the hash; default: 0, or random for a new state", "",
+           [&](S v) { o.seed = read_count(v); }},
+          {"--audit", "SHARE", talk,
+           "follow this share of the keys exactly and report the measured error rates, e.g. 1/1024",
+           "Both rates, lost events and duplicates that passed, with 95 % intervals. Takes 6.3 MiB. On at 1/1024 for "
+           "filters "
+           "that forget by themselves; off otherwise, or with `off`. Not with a --state of an earlier run: the audit "
+           "must "
+           "see "
+           "all events.",
+           [&](S v) { o.audit = audit_share(v); }, true},
+          threads_flag(o.threads),
+          {"--stats",
+           "FORMAT",
+           talk,
+           "statistics on standard error: text (default), json or none",
+           "",
+           [&](S v) {
+             using Stats = DedupOptions::Stats;
+             o.stats = choice<Stats>(v, {{"text", Stats::text}, {"json", Stats::json}, {"none", Stats::none}});
+           },
+           false,
+           {"text", "json", "none"}},
+      },
+      std::back_inserter(flags));
+  std::ranges::move(talk_flags(o.talk), std::back_inserter(flags));
+  return flags;
 }
 
 }  // namespace nodup::cli

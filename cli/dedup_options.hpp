@@ -8,22 +8,17 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/input_options.hpp"
 #include "cli/window_options.hpp"
 #include "nodup/stream/pipeline.hpp"
-#include "nodup/stream/records.hpp"
 
 namespace nodup::cli {
 
 // What was typed for the main job.
-struct DedupOptions {
+struct DedupOptions : RecordOptions {
   std::vector<std::string> paths;
 
   std::string key = "line";
-  bool csv = false, tsv = false;
-  std::optional<char> delimiter;
-  bool header = false;
-  bool zero = false;
-
   std::string output, dropped;
   bool invert = false;
   bool count = false;
@@ -52,13 +47,9 @@ struct DedupOptions {
   OnBadRecord on_bad = OnBadRecord::pass;
   unsigned threads = 1;
   enum class Stats { text, json, none } stats = Stats::text;
-  bool quiet = false;
-  bool progress = true;
+  TalkOptions talk;
 };
 
 std::vector<Flag> dedup_flags(DedupOptions& options);
-
-// The record format that the options describe. Throws UsageError when they contradict each other.
-RecordFormat record_format(const DedupOptions& options);
 
 }  // namespace nodup::cli

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/command.hpp"
 #include "nodup/text/paths.hpp"
 
 namespace nodup::cli {
@@ -44,19 +45,23 @@ bool same_name(const std::string& a, const std::string& b) {
 }  // namespace
 
 // `nodup log > log` has emptied the log before we start, but `>> log`, `-o log` or `--state log` can be stopped.
-void refuse_same_files(const DedupOptions& options) {
+void refuse_same_files(const FilesUsed& files) {
   struct Named {
     std::string name;
     std::optional<Identity> file;
   };
   std::vector<Named> written = {
-      {"standard output", options.output.empty() ? regular_file("-", STDOUT_FILENO) : std::nullopt}};
+      {"standard output", files.output.empty() ? regular_file("-", STDOUT_FILENO) : std::nullopt}};
   std::vector<std::string> paths;
-  for (const std::string& path : {options.output, options.dropped, options.state})
+  const auto add = [&](const std::string& path) {
     if (!path.empty()) paths.push_back(path);
-  if (!options.state.empty()) {
+  };
+  add(files.output);
+  for (const std::string& path : files.other_outputs) add(path);
+  add(files.state);
+  if (!files.state.empty()) {
     // What stands beside the state while it is in use (stream/state.cpp, filters/format.cpp).
-    const std::string file = behind_links(options.state);
+    const std::string file = behind_links(files.state);
     paths.push_back(file + ".lock");
     paths.push_back(file + ".saving");
   }
@@ -69,7 +74,7 @@ void refuse_same_files(const DedupOptions& options) {
     for (std::size_t j = 0; j < i; ++j)
       if (written[i].file && written[i].file == written[j].file)
         throw UsageError(fmt::format("{} and {} are the same file", written[j].name, written[i].name));
-  for (const std::string& path : options.paths) {
+  for (const std::string& path : files.inputs) {
     const std::optional<Identity> input = regular_file(path, STDIN_FILENO);
     for (const Named& output : written)
       if (input && output.file == input)

@@ -17,6 +17,7 @@
 #include "cli/monitor.hpp"
 #include "cli/report.hpp"
 #include "cli/same_files.hpp"
+#include "cli/talk.hpp"
 #include "nodup/stream/pipeline.hpp"
 #include "nodup/stream/registry.hpp"
 #include "nodup/stream/sinks/sinks.hpp"
@@ -53,9 +54,6 @@ constexpr CommandText kText = {
     .examples = kExamples,
 };
 
-// How many bad records are shown with their place; the others are only counted.
-constexpr int kBadShown = 5;
-
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -83,17 +81,6 @@ class Dedup final : public Command {
   void warn_if_shrunk(const Counts& counts);
   void finish_outputs();
 
-  // Prints a line without leaving a piece of the progress line before it.
-  void say(const std::string& line) {
-    // In one piece: others may write to the same terminal or log.
-    const std::string text = (progress_shown_ ? "\r\x1b[K" : "") + line + '\n';
-    progress_shown_ = false;
-    std::fputs(text.c_str(), stderr);
-  }
-  void note(const std::string& line) {
-    if (!options_.quiet) say("nodup: " + line);
-  }
-
   DedupOptions options_;
   RecordFormat format_;
   Clock::time_point begin_ = Clock::now();
@@ -107,9 +94,7 @@ class Dedup final : public Command {
   std::unique_ptr<Sink> passed_, dropped_;
   std::optional<Pipeline> pipeline_;
   std::uint64_t events_saved_ = 0;  // events the last checkpoint covers
-  int bad_shown_ = 0;
-  bool show_progress_ = false;
-  bool progress_shown_ = false;
+  Talk talk_;
   bool warned_ = false;
   bool warned_of_window_ = false;
   bool stats_wanted_ = false;          // by SIGUSR1; the monitor's own
@@ -152,7 +137,7 @@ void Dedup::warn_if_past_goal() {
   // itself a few percent above its goal.
   if (warned_ || chosen_->goal.error == 0 || reached <= 1.05 * chosen_->goal.error) return;
   warned_ = true;
-  note(fmt::format(
+  talk_.note(fmt::format(
       "warning: the filter is full; a new event is now dropped with probability {:.2g}, above the {:g} "
       "asked for ({} keys in {}). More --memory or a larger --error would have prevented it.",
       reached, chosen_->goal.error, human_count(chosen_->filter.keys()), human_bytes(chosen_->filter.bytes())));
@@ -170,7 +155,7 @@ void Dedup::save_state(const Counts& counts) {
 void Dedup::warn_if_shrunk(const Counts& counts) {
   if (warned_of_window_ || !options_.window || counts.narrowest >= options_.window->ticks) return;
   warned_of_window_ = true;
-  note(fmt::format(
+  talk_.note(fmt::format(
       "warning: the window has shrunk to {} of {} ({} keys in {}): older events are taken for new. {} would have "
       "prevented it.",
       human_ticks(*options_.window, counts.narrowest), window_text(*options_.window),
@@ -189,12 +174,12 @@ Report Dedup::report(const Counts& counts) {
 }
 
 void Dedup::show(const Counts& counts, bool interrupted) {
-  if (options_.quiet || options_.stats == DedupOptions::Stats::none) return;
+  if (options_.talk.quiet || options_.stats == DedupOptions::Stats::none) return;
   Report shown = report(counts);
   shown.interrupted = interrupted;
   std::string text = options_.stats == DedupOptions::Stats::json ? json_report(shown) : text_report(shown);
   text.pop_back();
-  say(text);
+  talk_.say(text);
 }
 
 void Dedup::on_tick() {
@@ -208,17 +193,16 @@ void Dedup::on_tick() {
       } catch (const ClosedOutput&) {
         // The run itself will meet the closed output and end.
       } catch (const Error& error) {
-        note(fmt::format("warning: no checkpoint: {}", error.what()));
+        talk_.note(fmt::format("warning: no checkpoint: {}", error.what()));
       }
     }
     warn_if_past_goal();
     warn_if_shrunk(counts);
-    if (!show_progress_ || counts.events == 0) return;
+    if (!talk_.shows_progress() || counts.events == 0) return;
     std::optional<double> done;
     if (const auto total = reader_->bytes_total(); total && *total > 0)
       done = static_cast<double>(reader_->bytes_taken()) / static_cast<double>(*total);
-    fmt::print(stderr, "\r\x1b[K{}", progress_line(report(counts), done));
-    progress_shown_ = true;
+    talk_.progress(progress_line(report(counts), done));
   });
 }
 
@@ -228,6 +212,7 @@ void Dedup::finish_outputs() {
 }
 
 int Dedup::run() {
+  talk_.begin(options_.talk);
   if (options_.paths.empty()) options_.paths.push_back("-");
   if (options_.output == "-") options_.output.clear();
   if (options_.dropped == "-")
@@ -237,7 +222,10 @@ int Dedup::run() {
     throw UsageError("--count writes no records: leave --output and --dropped out");
   check_window(options_);
   if (std::ranges::count(options_.paths, "-") > 1) throw UsageError("standard input (-) can be read only once");
-  refuse_same_files(options_);
+  refuse_same_files({.inputs = options_.paths,
+                     .output = options_.output,
+                     .other_outputs = {options_.dropped},
+                     .state = options_.state});
   Monitor monitor;  // before any thread, before any file is made
   load_state();
   reader_.emplace(BatchReader::Options{.paths = options_.paths, .format = format_, .wake_fd = monitor.wake_fd()});
@@ -261,9 +249,9 @@ int Dedup::run() {
   }
   const bool goes_on = resumed_.has_value();
   chosen_.emplace(choose_filter(options_, *reader_, std::move(resumed_)));
-  for (const std::string& warning : chosen_->warnings) note("warning: " + warning);
+  for (const std::string& warning : chosen_->warnings) talk_.note("warning: " + warning);
   if (time_base() == TimeBase::arrival && reader_->bytes_total())
-    note(
+    talk_.note(
         fmt::format("warning: --window {} goes by the time of arrival, and a file arrives all at once; --time KEY goes "
                     "by the events' own times",
                     window_text(*options_.window)));
@@ -282,14 +270,8 @@ int Dedup::run() {
                                       .audit = audit_ ? &*audit_ : nullptr,
                                       .separator = format_.separator,
                                       .make_key = [&] { return make_key(options_.key, context); },
-                                      .report_bad =
-                                          [&](const std::string& text) {
-                                            if (++bad_shown_ <= kBadShown) note("bad record: " + text);
-                                            if (bad_shown_ == kBadShown + 1)
-                                              note("further bad records are only counted");
-                                          },
+                                      .report_bad = [&](const std::string& text) { talk_.bad_record(text); },
                                       .on_failure = [&] { monitor.wake(); }});
-  show_progress_ = options_.progress && !options_.quiet && ::isatty(STDERR_FILENO) == 1;
   running_ = true;
 
   std::string output_closed;
@@ -302,10 +284,10 @@ int Dedup::run() {
     failure = std::current_exception();
   }
   monitor.finish();
-  if (progress_shown_) std::fputs("\r\x1b[K", stderr);
-  progress_shown_ = false;
+  talk_.end_progress();
   if (!output_closed.empty()) {
-    note(fmt::format("{}; stopped{}", output_closed, state_file_ ? ", the last checkpoint of the state stays" : ""));
+    talk_.note(
+        fmt::format("{}; stopped{}", output_closed, state_file_ ? ", the last checkpoint of the state stays" : ""));
     return kOk;
   }
 

@@ -73,6 +73,10 @@ struct Batch {
   std::vector<Digest> digests;
   std::vector<Tick> ticks;  // nanoseconds since 1970
   std::vector<BadRecord> bad;
+  // If the key was asked for each field (KeyContext::each_field): the digests of the fields of a record, each alone,
+  // record after record.
+  std::size_t fields_per_record = 0;
+  std::vector<Digest> fields;
 
   std::size_t size() const { return ends.size(); }
   std::uint64_t begin(std::size_t i) const { return i == 0 ? 0 : ends[i - 1] + 1; }
@@ -81,5 +85,11 @@ struct Batch {
     return {bytes.data() + from, static_cast<std::size_t>(ends[i] - from)};
   }
 };
+
+// Leaves the digests, those of fields, and the times if records have their own, of the records with a key, in their
+// order: what a filter shall see. The records themselves stay.
+void keep_keyed(Batch& batch, bool timed = false);
+// After keep_keyed: leaves the records before the first bad one.
+void cut_at_bad(Batch& batch);
 
 }  // namespace nodup

@@ -67,6 +67,10 @@ struct KeyContext {
   RecordFormat format;
   std::optional<std::string> header;  // the header row, if the format has one and there is any input
   std::string time = {};              // where the time of an event stands, as typed ("json:ts"); empty: not asked for
+  // Values are compared by their text, so that keys of different kinds of records meet: the JSON number 17, the JSON
+  // string "17", the column 17 and the line 17 are one. null is no value, like a missing field.
+  bool by_text = false;
+  bool each_field = false;  // also digests of every field alone (Batch::fields)
 };
 
 // What a Key is to take from a record, each without the name of its kind ("user,ad.id", "ts"); empty: not asked for.

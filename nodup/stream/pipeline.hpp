@@ -2,15 +2,10 @@
 //
 // The main job: read, take keys, ask the filter, pass the new ones on.
 //
-// Every thread does the same: read a block (one thread at a time), take and hash its keys (in parallel), then, when
-// its turn in input order has come, judge and write it (one at a time). The block stays in the cache of the core that
-// read it, and the filter sees the keys in input order, so output and state are the same for every number of threads.
+// The filter sees the keys in input order (ordered.hpp), so output and state are the same for every number of threads.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -23,6 +18,7 @@
 #include "nodup/stream/key.hpp"
 #include "nodup/stream/reader.hpp"
 #include "nodup/stream/sink.hpp"
+#include "nodup/stream/splitter.hpp"
 #include "nodup/stream/window_clock.hpp"
 
 namespace nodup {
@@ -81,20 +77,11 @@ class Pipeline {
   bool remembers_unwritten() const { return remembers_unwritten_; }
 
  private:
-  void work();
-  bool read(Batch& batch, std::uint64_t& ticket);
-  template <class Condition>
-  void wait_until(Condition&& holds);
-  bool wait_for_turn(std::uint64_t ticket);
-  void end_turn(std::uint64_t bytes);
-  void fail(std::exception_ptr failure);
   void judge(Batch& batch);
   void ask_filter(const Batch& batch);
   void insert(std::span<const Digest> keys, const Tick* ticks, bool* is_new);
   void tell_audit(const Batch& batch);
   const Tick* ticks_of(const Batch& batch) const;
-  void mark_verdicts(const Batch& batch);
-  void write_runs(const Batch& batch, bool passed, Sink& sink, bool& owes_separator);
   void count_losses(std::uint64_t events, std::uint64_t fresh);
   void settle_losses();
   void catch_up();
@@ -104,30 +91,14 @@ class Pipeline {
   const Hasher& hasher_;
   Options options_;
 
-  std::mutex read_lock_;  // held while reading
-  bool input_ended_ = false;
-  std::uint64_t next_ticket_ = 0;
-
-  // The order of things. Written under the lock, which is held for moments only; looked at without it while spinning.
-  std::mutex flow_lock_;
-  std::condition_variable flow_changed_;
-  std::atomic<std::uint64_t> turn_ = 0;  // the ticket that may be judged
-  std::atomic<std::uint64_t> bytes_waiting_ = 0;
-  std::atomic<bool> failed_ = false;  // judging has failed: no further turn
-  std::exception_ptr failure_;
-
   std::mutex judge_lock_;  // held while judging and writing; guards the filter and all below
   bool remembers_unwritten_ = false;
   Counts counts_;
   WindowClock clock_;
   std::unique_ptr<bool[]> is_new_;
-  std::unique_ptr<std::uint64_t[]> turns_;  // record numbers where verdicts change
-  std::size_t room_ = 0;                    // records these two have room for
-  std::size_t turn_count_ = 0;
+  std::size_t room_ = 0;                   // records it has room for
   std::vector<std::size_t> late_dropped_;  // of the records with a key: late, new, and to be dropped
-  std::vector<iovec> pieces_;
-  bool passed_owes_separator_ = false;
-  bool dropped_owes_separator_ = false;
+  Splitter splitter_;
   double error_before_ = 0;                                   // the filter's false positive rate when last asked
   std::uint64_t fresh_unsettled_ = 0, events_unsettled_ = 0;  // new ones, and all, since then
   std::uint64_t settle_after_ = 0;                            // when there are more of them than this, ask again

@@ -49,6 +49,10 @@ const std::string& BatchReader::input_name(std::size_t input) const {
   return path == "-" ? standard_input : path;
 }
 
+std::string BatchReader::describe(const Batch& batch, const BadRecord& bad) const {
+  return fmt::format("{}: record {}: {}", input_name(batch.input), batch.first_record + bad.index, bad.reason);
+}
+
 bool BatchReader::open_next() {
   if (stopped_ || next_input_ == options_.paths.size()) return false;
   source_ = open_source(options_.paths[next_input_++], options_.wake_fd);

@@ -45,6 +45,7 @@ class BatchReader {
 
   // For messages.
   const std::string& input_name(std::size_t input) const;
+  std::string describe(const Batch& batch, const BadRecord& bad) const;  // "file: record 17: no field user"
 
   // For progress; may be asked while another thread reads.
   std::optional<std::uint64_t> bytes_total() const { return bytes_total_; }
