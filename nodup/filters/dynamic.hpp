@@ -69,9 +69,7 @@ class Dynamic {
   // What erase(d) would answer.
   Erased erasable(Digest d) const noexcept;
   Erased erase(Digest d) noexcept;
-  void prefetch(Digest d) const noexcept {
-    for (const Counting& filter : filters_) filter.prefetch(d);
-  }
+  void prefetch(Digest d) const noexcept;
   // For insertions that follow: an erase may make two filters one and take the room back.
   void make_room(std::uint64_t more_keys);
   void limit_memory(std::uint64_t max_bytes) { params_.max_bytes = max_bytes; }
