@@ -88,6 +88,7 @@ class Counting {
   }
 
   const Params& params() const { return params_; }
+  const CounterArray& counters() const { return counters_; }
   std::uint64_t keys() const { return keys_; }
   std::uint64_t bytes() const { return counters_.bytes(); }
   std::uint64_t saturated() const { return counters_.count_saturated(); }

@@ -68,7 +68,10 @@ class Dynamic {
 
   std::uint64_t keys() const;
   std::uint64_t bytes() const;
-  std::uint64_t filters() const;  // that hold keys
+  std::uint64_t filters() const;                                // that hold keys
+  std::size_t filter_count() const { return filters_.size(); }  // with those that are empty
+  const Counting& filter(std::size_t i) const { return filters_[i]; }
+  std::size_t open() const noexcept;  // which filter takes the next key
   Rates rates() const;
   Facts facts() const;
 
@@ -81,7 +84,6 @@ class Dynamic {
   static constexpr std::uint64_t kMostFilters = 1 << 16;
 
   Dynamic(const Params& params, std::vector<Counting> filters);
-  std::size_t open() const noexcept;
   void join_with_another(std::size_t changed) noexcept;
 
   Params params_;
