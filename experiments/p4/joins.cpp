@@ -8,8 +8,6 @@
 #include <map>
 #include <set>
 #include <span>
-#include <tuple>
-#include <unordered_map>
 
 #include "experiments/p4/p4.hpp"
 #include "nodup/filters/registry.hpp"
@@ -37,7 +35,7 @@ using Rows = std::vector<Row>;
 // 100 bytes with the newline.
 Row make_row(std::uint64_t a, std::uint64_t b, Chance& chance) {
   return {a, b,
-          fmt::format(R"({{"user":"u{:07}","item":"i{:07}","time":{},"agent":"{:032x}"}})"
+          fmt::format(R"({{"user":"u{:07}","item":"i{:07}","time":{},"agent":"{:033x}"}})"
                       "\n",
                       a, b, 1'700'000'000 + chance.below(100'000'000), chance())};
 }

@@ -29,6 +29,7 @@ class BitRow {
 
   // No keys. All rows that are to be united have parts of the same parameters.
   explicit BitRow(const BloomParams& part, std::uint64_t most_parts = kAnyLength);
+  // The parts as they are, and so the same error.
   explicit BitRow(const Dynamic& filter, std::uint64_t most_parts = kAnyLength);
 
   BitRow empty_like() const { return BitRow(params_, most_parts_); }
