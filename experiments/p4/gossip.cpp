@@ -87,15 +87,14 @@ void convergence(const Experiment& lab, Claims& claims) {
   for (const int wave : {0, 1}) {
     if (wave == 0) nodes.grow(100);
     std::vector<Digest> newest(kNodes);
-    std::uint64_t parts = 0;
-    std::map<PartName, std::uint64_t> truth;
+    PeerIndex truth(kNodes);
     for (PeerId node = 0; node < kNodes; ++node) {
       newest[node] = key(1ull << 50 | static_cast<std::uint64_t>(wave) << 40 | node);
       nodes.sets[node].make_room(1);
       nodes.sets[node].insert(newest[node]);
       nodes.index[node].publish(nodes.sets[node]);
-      for (const auto& [name, version] : nodes.index[node].versions().parts)
-        if (name.peer == node) truth[name] = version, ++parts;
+      for (auto& part : nodes.index[node].everything().parts)
+        if (part.first.peer == node) truth.apply({{part}});
     }
     for (double known = 0; known < 1;) {
       double versions_bytes = 0, update_bytes = 0;
@@ -112,10 +111,10 @@ void convergence(const Experiment& lab, Claims& claims) {
         pull(nodes.index[node], nodes.index[other]);
         pull(nodes.index[other], nodes.index[node]);
       }
-      std::uint64_t up_to_date = 0;
+      double missing = 0;
       for (const PeerIndex& index : nodes.index)
-        for (const auto& [name, version] : index.versions().parts) up_to_date += truth.at(name) == version;
-      known = static_cast<double>(up_to_date) / static_cast<double>(parts * kNodes);
+        missing += static_cast<double>(truth.newer_than(index.versions()).parts.size());
+      known = 1 - missing / static_cast<double>(truth.everything().parts.size() * kNodes);
       double found = 0;
       for (int query = 0; query < 1000; ++query) {
         const PeerId asker = chance.below(kNodes);

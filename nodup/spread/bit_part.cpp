@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nodup/spread/bit_part.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -8,30 +9,35 @@
 namespace nodup {
 
 namespace {
-std::uint64_t ones_of(std::uint64_t word) { return static_cast<std::uint64_t>(std::popcount(word)); }
+std::uint64_t ones_of(const std::vector<std::uint64_t>& words) {
+  std::uint64_t ones = 0;
+  for (const std::uint64_t word : words) ones += static_cast<std::uint64_t>(std::popcount(word));
+  return ones;
+}
 std::uint64_t words_for(const BloomParams& params) { return (params.bits + 63) / 64; }
 }  // namespace
 
-BitPart::BitPart(const Counting& filter) : BitPart(filter.params(), filter.counters().above_zero()) {}
-BitPart::BitPart(const BloomParams& params, std::vector<std::uint64_t> words)
-    : params_(params), places_(params), words_(std::move(words)), ones_(0) {
-  for (const std::uint64_t word : words_) ones_ += ones_of(word);
-}
+BitPart::BitPart(const Counting& filter)
+    : params_(filter.params()), places_(params_), words_(filter.counters().above_zero()), ones_(ones_of(words_)) {}
+BitPart::BitPart(const BloomParams& params, std::vector<std::uint64_t> words, std::uint64_t ones)
+    : params_(params), places_(params), words_(std::move(words)), ones_(ones) {}
 
 bool BitPart::includes(const BitPart& other) const noexcept {
   for (std::size_t i = 0; i < words_.size(); ++i)
     if ((other.words_[i] & ~words_[i]) != 0) return false;
   return true;
 }
-std::uint64_t BitPart::ones_united(const BitPart& other) const noexcept {
+std::optional<BitPart> BitPart::united(const BitPart& other, std::uint64_t most_ones) const {
+  // Most unions that are tried are of parts that are full, or would be half way through.
+  if (std::max(ones_, other.ones_) > most_ones) return std::nullopt;
+  std::vector<std::uint64_t> words(words_.size());
   std::uint64_t ones = 0;
-  for (std::size_t i = 0; i < words_.size(); ++i) ones += ones_of(words_[i] | other.words_[i]);
-  return ones;
-}
-BitPart BitPart::united(const BitPart& other) const {
-  std::vector<std::uint64_t> words = words_;
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] |= other.words_[i];
-  return {params_, std::move(words)};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    words[i] = words_[i] | other.words_[i];
+    ones += static_cast<std::uint64_t>(std::popcount(words[i]));
+    if (ones > most_ones) return std::nullopt;
+  }
+  return BitPart(params_, std::move(words), ones);
 }
 
 double BitPart::false_positive() const {
@@ -53,7 +59,8 @@ BitPart BitPart::load(Reader& in) {
   in.require(words_for(params) * 8, "bits");
   std::vector<std::uint64_t> words(words_for(params));
   in.bytes(std::as_writable_bytes(std::span(words)), "bits");
-  BitPart part(params, std::move(words));
+  const std::uint64_t ones = ones_of(words);
+  BitPart part(params, std::move(words), ones);
   for (std::uint64_t i = part.places_.used(); i < part.words_.size() * 64; ++i)
     if (part.words_[i / 64] >> (i % 64) & 1) in.damaged("a bit past the end of the filter is set");
   return part;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "nodup/filters/counting.hpp"
@@ -35,8 +36,8 @@ class BitPart {
   }
   // Everything that looks held in `other` looks held here. Both have equal parameters, here and below.
   bool includes(const BitPart& other) const noexcept;
-  std::uint64_t ones_united(const BitPart& other) const noexcept;
-  BitPart united(const BitPart& other) const;
+  // By OR; none if more than `most_ones` bits would be set.
+  std::optional<BitPart> united(const BitPart& other, std::uint64_t most_ones) const;
 
   const BloomParams& params() const { return params_; }
   std::uint64_t ones() const { return ones_; }
@@ -50,7 +51,7 @@ class BitPart {
   static BitPart load(Reader& in);
 
  private:
-  BitPart(const BloomParams& params, std::vector<std::uint64_t> words);
+  BitPart(const BloomParams& params, std::vector<std::uint64_t> words, std::uint64_t ones);
 
   BloomParams params_;
   PartitionedPlaces places_;

@@ -34,20 +34,17 @@ void BitRow::merge(const BitRow& other) {
 
 void BitRow::take(const Part& part) {
   if (std::ranges::any_of(parts_, [&](const Part& held) { return held->includes(*part); })) return;
-  const std::uint64_t full = part->ones_when_full();
-  const auto has_room = [&](const Part& held) {
-    // The first test is only faster: most parts of a long row are full.
-    return std::max(held->ones(), part->ones()) <= full && held->ones_united(*part) <= full;
+  const auto unite = [&](Part& held, std::uint64_t most_ones) {
+    std::optional<BitPart> united = held->united(*part, most_ones);
+    if (united) held = std::make_shared<const BitPart>(std::move(*united));
+    return united.has_value();
   };
-  auto place = std::ranges::find_if(parts_, has_room);
-  if (place == parts_.end()) {
-    if (parts_.size() < most_parts_) {
-      parts_.push_back(part);
-      return;
-    }
-    place = std::ranges::min_element(parts_, {}, [](const Part& held) { return held->ones(); });
-  }
-  *place = std::make_shared<const BitPart>((*place)->united(*part));
+  const std::uint64_t full = part->ones_when_full();
+  if (std::ranges::any_of(parts_, [&](Part& held) { return unite(held, full); })) return;
+  if (parts_.size() < most_parts_)
+    parts_.push_back(part);
+  else
+    unite(*std::ranges::min_element(parts_, {}, [](const Part& held) { return held->ones(); }), params_.bits);
 }
 
 std::uint64_t BitRow::bytes() const {
