@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A random network, who holds what in it, and ways to search it.
+// A random network, and who holds what in it.
 #pragma once
 
-#include <map>
-#include <optional>
+#include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "experiments/p4/p4.hpp"

@@ -3,7 +3,9 @@
 // Informed routing (P4, V.b) beside blind search: flooding, random walks, attenuated filters, and the global index
 // (V.c), on the same graphs with the same queries. Then the same with sets that outgrow what filters were planned for.
 #include <functional>
-#include <queue>
+#include <map>
+#include <optional>
+#include <tuple>
 
 #include "experiments/p4/network.hpp"
 #include "nodup/spread/route.hpp"
@@ -14,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kWalkHops = 64;
 
-struct Rates {
+struct Measured {
   Sample success, recall, messages_first, messages;  // success and recall in percent
 
   void add(const std::vector<Query>& queries, const std::function<Found(const Query&)>& search) {
@@ -134,7 +136,7 @@ std::uint64_t bytes_of(const Directions& directions) {
   return sum;
 }
 
-// Every peer's filter, as every node has it after gossip: `max_bytes` of counters for each (0: as many as it takes).
+// Every peer's filter, as every node has it after gossip. A fixed one may take no more memory than at first.
 PeerIndex index_of(const Network& net, bool fixed) {
   PeerIndex index(kNodes);
   Dynamic::Params params = row_for(kFirstKeys);
@@ -156,7 +158,7 @@ void strategies(const Experiment& lab, Claims& claims, std::uint64_t graphs, std
        "messages in all"});
   for (const std::uint64_t holders : {1u, 5u}) {
     const std::string to_find = fmt::format("{} holder{}", holders, holders > 1 ? "s" : "");
-    std::map<std::string, Rates> rates;
+    std::map<std::string, Measured> rates;
     std::vector<std::string> order;
     for (std::uint64_t graph = 0; graph < graphs; ++graph) {
       Network net(100 * holders + graph, queries, holders);
@@ -178,18 +180,18 @@ void strategies(const Experiment& lab, Claims& claims, std::uint64_t graphs, std
       tried("index", [&](const Query& query) { return ask_index(index, query, chance); });
     }
     for (const std::string& name : order) {
-      const Rates& r = rates[name];
+      const Measured& r = rates[name];
       table.row(fmt::format("{} {}", name, to_find), r.success.mean(), r.success.error(), r.recall.mean(),
                 r.recall.error(), r.messages_first.mean(), r.messages_first.error(), r.messages.mean());
     }
 
-    const Rates& blind = rates["random walk"];
+    const Measured& blind = rates["random walk"];
     const auto above = [&](std::string_view what, const Sample& more, const Sample& less) {
       const double sigmas = more.sigmas_above(less);
       claims.push_back({fmt::format("{}: {} (sigmas)", to_find, what), sigmas, "> 5", sigmas > 5});
     };
     for (const int depth : {2, 3}) {
-      const Rates& informed = rates[fmt::format("informed {} levels", depth)];
+      const Measured& informed = rates[fmt::format("informed {} levels", depth)];
       above(fmt::format("informed search with {} levels succeeds more often than a random walk", depth),
             informed.success, blind.success);
       above(fmt::format("informed search with {} levels has a higher recall than a random walk", depth),
@@ -199,7 +201,7 @@ void strategies(const Experiment& lab, Claims& claims, std::uint64_t graphs, std
     }
     above("flooding 4 hops takes more messages than informed search with 3 levels",
           rates["flood 4 hops"].messages_first, rates["informed 3 levels"].messages);
-    const Rates& index = rates["index"];
+    const Measured& index = rates["index"];
     claims.push_back({fmt::format("{}: the global index finds all holders (recall in percent)", to_find),
                       index.recall.mean(), "100", index.recall.mean() == 100});
   }
@@ -214,7 +216,7 @@ void growth(const Experiment& lab, Claims& claims, std::uint64_t graphs, std::ui
                           graphs, queries, kFirstKeys),
               {"row", "growth", "unequal", "filter", "search", "success", "success error", "messages", "messages error",
                "KiB per node"});
-  std::map<std::string, Rates> rates;
+  std::map<std::string, Measured> rates;
   std::map<std::string, double> kib;
   std::size_t largest = 0;  // of the sets of the last network, which has grown most
   for (const bool unequal : {false, true})
@@ -251,15 +253,15 @@ void growth(const Experiment& lab, Claims& claims, std::uint64_t graphs, std::ui
         for (const auto& keys : net.keys) largest = std::max(largest, keys.size());
       }
       for (const auto& [name, filter, search] : order) {
-        const Rates& r = rates[name];
+        const Measured& r = rates[name];
         table.row(name, growth, unequal ? 1 : 0, filter, search, r.success.mean(), r.success.error(),
                   r.messages_first.mean(), r.messages_first.error(), kib[name]);
       }
     }
 
   for (const std::string search : {"2 levels", "3 levels", "index"}) {
-    const Rates &fixed = rates[search + " fixed 16 unequal"], &dynamic = rates[search + " dynamic 16 unequal"],
-                &first = rates[search + " dynamic 1"];
+    const Measured &fixed = rates[search + " fixed 16 unequal"], &dynamic = rates[search + " dynamic 16 unequal"],
+                   &first = rates[search + " dynamic 1"];
     const double sigmas = fixed.messages_first.sigmas_above(dynamic.messages_first);
     claims.push_back({fmt::format("grown 16-fold unequally and {}: fixed filters take more messages than dynamic ones "
                                   "(sigmas)",
