@@ -92,6 +92,7 @@ class Counting {
   }
 
   const Params& params() const { return params_; }
+  const CounterArray& counters() const { return counters_; }
   std::uint64_t keys() const { return keys_; }
   std::uint64_t bytes() const { return counters_.bytes(); }
   const CounterArray& counters() const { return counters_; }
