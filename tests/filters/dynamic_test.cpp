@@ -157,6 +157,11 @@ TEST(Dynamic, LaterFiltersTakeFewerKeys) {
   EXPECT_GE(params.capacity(1), 1000);
   EXPECT_LE(params.capacity(1), 1100);  // and a margin
   for (std::uint64_t i = 2; i < 20; ++i) EXPECT_LT(params.capacity(i), params.capacity(i - 1)) << i;
+  // But never so few that a row has a filter for every key.
+  for (const double error : {0.9, 0.1, 1e-3}) {
+    const Dynamic::Params p = Dynamic::fit({.keys = 1000, .error = error});
+    EXPECT_GE(p.capacity(60'000), p.capacity(1) / 16 * 0.9) << error;
+  }
 }
 
 // A limit on memory that no error can be kept in: the bound is what the memory gives, and a row that goes on without

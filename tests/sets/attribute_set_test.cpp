@@ -75,6 +75,29 @@ TEST(AttributeSet, InsertCountsOnceAndAddEveryTime) {
   EXPECT_EQ(set.erase(row), Erased::absent);
 }
 
+// A row whose whole could be taken out, but one of whose values is in doubt, stays as it is.
+TEST(AttributeSet, ErasesAllOrNothing) {
+  AttributeSet set({.rows = 1000, .error = 0.1});
+  Dynamic users(Dynamic::fit({.keys = 1000, .error = 0.1}));  // as the set's filter of this attribute
+  const std::size_t user = set.attribute("user");
+  const std::vector<Digest> keys = KeyMaker(40).make(6000);
+  for (const Digest& key : keys) {
+    set.make_room(1);
+    set.add(Row{{user, key}});
+    users.make_room(1);
+    users.add(key);
+  }
+  std::uint64_t doubtful = 0;
+  for (const Digest& key : keys) {
+    if (users.erasable(key) != Erased::ambiguous) continue;
+    ++doubtful;
+    const std::string before = own_bytes(set);
+    ASSERT_EQ(set.erase(Row{{user, key}}), Erased::ambiguous);
+    ASSERT_TRUE(own_bytes(set) == before);
+  }
+  EXPECT_GT(doubtful, 0u);
+}
+
 // Beside the multiset of rows: what is held is there, as a whole and in each of its parts.
 struct Twins {
   explicit Twins(const AttributeSet::Params& params) : set(params) {
