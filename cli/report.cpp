@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "nodup/filters/registry.hpp"
+#include "nodup/stream/row_text.hpp"
 #include "nodup/text/units.hpp"
 
 namespace nodup::cli {
@@ -123,16 +124,9 @@ std::string text_report(const Report& r) {
 }
 
 std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      out += fmt::format("\\{}", c);
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
-  return out + "\"";
+  std::string out;
+  append_json_string(out, text);
+  return out;
 }
 
 std::string json_report(const Report& r) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "nodup/hash/digest.hpp"
+#include "nodup/stream/records.hpp"
 #include "nodup/theory/goal.hpp"
 
 namespace nodup {
@@ -103,6 +104,12 @@ struct Batch {
   std::string_view record(std::size_t i) const {
     const std::uint64_t from = begin(i);
     return {bytes.data() + from, static_cast<std::size_t>(ends[i] - from)};
+  }
+  // The same without the byte order mark that an input may begin with: what columns and JSON are read from.
+  std::string_view row(std::size_t i) const {
+    std::string_view text = record(i);
+    if (i == 0 && first_record == 1 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    return text;
   }
 };
 

@@ -10,6 +10,9 @@
 //
 // A key that is the record itself (`line`) is hashed as it stands. Saved states depend on this framing and on the tag
 // values: they never change.
+//
+// Sets and joins compare records of different kinds. Their keys are compared by text: every value but a compound has
+// the tag of text, `line` is framed as one field of text, and null is no value.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +51,8 @@ class KeyFrame {
     used_ = needed;
   }
   std::string_view bytes() const { return {buffer_.data(), used_}; }
+  // The digest of each field as if it were a key of its own, which its part of the frame is.
+  void hash_fields(const Hasher& hasher, Digest* digests) const;
 
  private:
   std::string buffer_;
@@ -58,7 +63,8 @@ class KeyFrame {
 class Key {
  public:
   virtual ~Key() = default;
-  // For the records from batch.header on: fills batch.digests, batch.ticks if a time is asked for, and batch.bad.
+  // For the records from batch.header on: fills batch.digests, batch.fields and batch.ticks if they are asked for, and
+  // batch.bad.
   virtual void extract(Batch& batch, const Hasher& hasher) = 0;
 };
 
@@ -68,10 +74,15 @@ struct KeyContext {
   std::optional<std::string> header;  // the header row, if the format has one and there is any input
   std::string time = {};              // where the time of an event stands, as typed ("json:ts"); empty: not asked for
   // Values are compared by their text, so that keys of different kinds of records meet: the JSON number 17, the JSON
-  // string "17", the column 17 and the line 17 are one. null is no value, like a missing field.
+  // string "17", the column 17 and the line 17 are one. A record with null in its key is a bad one, as it is with a
+  // field that is missing. Never for the filter of a stream: its saved states know values by kind.
   bool by_text = false;
   bool each_field = false;  // also digests of every field alone (Batch::fields)
 };
+
+// For Keys: makes room for the digests of a batch, and for those of so many fields of each record (0: not asked for).
+// Not cleared first: a reused batch keeps what it has, and only new places are zeroed before they are written.
+void make_places(Batch& batch, std::size_t fields);
 
 // What a Key is to take from a record, each without the name of its kind ("user,ad.id", "ts"); empty: not asked for.
 // The time never changes the key. One that takes only the time leaves batch.digests alone.
