@@ -9,7 +9,8 @@
 // (saturated() tells), never a false negative.
 //
 // A stream counts a key once: insert() of a key that looks seen changes nothing. add() counts every time, and as many
-// erase() take it out again.
+// erase() take it out again. So it is a multiset, and keys() its size: additions less removals. In a stream these are
+// the distinct keys.
 //
 // Errors: a new event may be dropped (false positive, as `partitioned`); a duplicate never passes, as long as only keys
 // that are held are erased. To erase one that never came in but looks seen takes away from others: the filter cannot
@@ -20,7 +21,6 @@
 // Threads: one at a time; contains() by many while nobody changes it.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -44,9 +44,7 @@ class Counting {
   // Those of a partitioned Bloom filter, with counters for bits.
   using Params = BloomParams;
   static Params fit(const Goal& goal) {
-    Goal bits = goal;
-    bits.bytes = goal.bytes == 0 ? 0 : std::max<std::uint64_t>(goal.bytes / 4, 1);
-    return Params::fit(bits, theory::Placing::sliced);
+    return Params::fit(goal, theory::Placing::sliced, CounterArray::kBitsPerCounter);
   }
   static Rates rates(const Params& p, std::uint64_t keys) { return p.rates(theory::Placing::sliced, keys); }
   static std::uint64_t bytes(const Params& p) { return CounterArray::bytes_for(p.bits); }
@@ -67,7 +65,8 @@ class Counting {
     std::uint64_t fresh = 0;  // counters that were zero
     for (std::uint64_t i = 0; i < params_.probes; ++i) fresh += counters_.increment(at(d, i)) == 0;
     above_zero_ += fresh;
-    keys_ += fresh > 0;
+    ++keys_;
+    ++changes_;
     return fresh > 0;
   }
   bool contains(Digest d) const noexcept {
@@ -75,12 +74,15 @@ class Counting {
     for (std::uint64_t i = 0; i < params_.probes; ++i) seen &= counters_.get(at(d, i)) > 0;
     return seen;
   }
+  // What erase(d) would answer.
+  Erased erasable(Digest d) const noexcept { return contains(d) ? Erased::removed : Erased::absent; }
   Erased erase(Digest d) noexcept {
     if (!contains(d)) return Erased::absent;
     std::uint64_t gone = 0;  // counters that are zero now
     for (std::uint64_t i = 0; i < params_.probes; ++i) gone += counters_.decrement(at(d, i)) == 1;
     above_zero_ -= gone;
-    keys_ -= gone > 0;
+    keys_ -= keys_ > 0;  // a key whose counters are all saturated can be erased more often than it was added
+    ++changes_;
     return Erased::removed;
   }
   void prefetch(Digest d) const noexcept {
@@ -90,7 +92,11 @@ class Counting {
   const Params& params() const { return params_; }
   std::uint64_t keys() const { return keys_; }
   std::uint64_t bytes() const { return counters_.bytes(); }
+  const CounterArray& counters() const { return counters_; }
+  std::uint64_t above_zero() const { return above_zero_; }
   std::uint64_t saturated() const { return counters_.count_saturated(); }
+  // Grows with every change since it was made or loaded: whoever keeps a copy sees whether it is still good.
+  std::uint64_t changes() const { return changes_; }
   // By the counters, so that it also holds past the capacity and after erasing.
   Rates rates() const {
     const double fill = static_cast<double>(above_zero_) / static_cast<double>(slice_ * params_.probes);
@@ -102,14 +108,15 @@ class Counting {
     return facts;
   }
 
+  // How many counters merge(other), of the same parameters, would leave above zero.
+  std::uint64_t above_zero_with(const Counting& other) const { return counters_.count_above_zero(other.counters_); }
   // A key held by both then counts as often as in both together.
   void merge(const Counting& other) {
     params_.require_same(other.params_, kName);
     counters_.add(other.counters_);
     above_zero_ = counters_.count_above_zero();
-    const double estimate = theory::bloom_keys(theory::Placing::sliced, static_cast<double>(params_.bits),
-                                               static_cast<double>(params_.probes), static_cast<double>(above_zero_));
-    keys_ = merged_keys(estimate, keys_, other.keys_);
+    keys_ += other.keys_;
+    ++changes_;
   }
 
   // counters u64 | probes u64 | capacity u64 | keys held u64 | counters of 4 bits, in words
@@ -127,8 +134,8 @@ class Counting {
     filter.above_zero_ = filter.counters_.count_above_zero();
     if (!filter.counters_.zero_from(filter.slice_ * p.probes))
       in.damaged("a counter past the end of the filter is not zero");
-    if ((filter.above_zero_ == 0) != (keys == 0))
-      in.damaged("its counters and its number of keys contradict each other");
+    // The reverse can be: saturated counters stay when all keys have gone.
+    if (filter.above_zero_ == 0 && keys > 0) in.damaged("it holds keys, but all counters are zero");
     return filter;
   }
 
@@ -143,6 +150,7 @@ class Counting {
   CounterArray counters_;
   std::uint64_t above_zero_ = 0;
   std::uint64_t keys_;
+  std::uint64_t changes_ = 0;
 };
 
 static_assert(Filter<Counting> && Mergeable<Counting> && Erasable<Counting> && Countable<Counting>);
