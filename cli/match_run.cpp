@@ -28,10 +28,26 @@ namespace {
 using S = const std::string&;
 using Clock = std::chrono::steady_clock;
 
+std::vector<std::string> names_in(const std::string& value) {
+  // As the fields of a key: escapes stay, and an escaped comma does not part names.
+  std::vector<std::string> names(1);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value[i] == ',') {
+      names.emplace_back();
+      continue;
+    }
+    names.back() += value[i];
+    if (value[i] == '\\' && i + 1 < value.size()) names.back() += value[++i];
+  }
+  if (std::ranges::any_of(names, &std::string::empty))
+    throw Error(fmt::format("`{}` lacks a name; write e.g. user,day", value));
+  return names;
+}
+
 class MatchRun {
  public:
   MatchRun(SetOptions set, MatchOptions options)
-      : typed_(std::move(set)), options_(std::move(options)), set_(load_file(typed_.set)) {}
+      : typed_(std::move(set)), options_(std::move(options)), set_(load_set_file(typed_.set)) {}
   int run();
 
  private:
@@ -40,6 +56,7 @@ class MatchRun {
   }
   void open_sinks();
   void warn_of_missing();
+  std::string_view answered_by() const;
   void show(bool interrupted);
   std::string text_report(const MatchCounts& counts) const;
   std::string json_report(const MatchCounts& counts, bool interrupted) const;
@@ -77,16 +94,20 @@ void MatchRun::open_sinks() {
 }
 
 void MatchRun::warn_of_missing() {
-  const Kind& kind = set_.kind();
-  if (kind.ages)
+  if (set_.ages())
     talk_.note(fmt::format(
         "warning: {} holds the keys of a window: rows whose keys are older are taken for rows not in the set",
         typed_.set));
-  if (const double lost = set_.filter().rates().false_negative; kind.forgets && lost > 0)
-    talk_.note(fmt::format(
-        "warning: {} is of a kind that forgets ({}): of the rows whose keys it was told, {:.2g} % are taken "
-        "for rows not in the set",
-        typed_.set, kind.name, 100 * lost));
+  if (const double lost = set_.rates().false_negative; set_.forgets() && lost > 0)
+    talk_.note(
+        fmt::format("warning: {} is of a kind that forgets ({}): of the rows whose keys it was told, {:.2g} % are "
+                    "taken for rows not "
+                    "in the set",
+                    typed_.set, set_.kind(), 100 * lost));
+}
+
+std::string_view MatchRun::answered_by() const {
+  return set_.asks_part() ? "values" : set_.kind() == AttributeSet::kName ? "rows" : "keys";
 }
 
 std::string MatchRun::text_report(const MatchCounts& c) const {
@@ -94,8 +115,7 @@ std::string MatchRun::text_report(const MatchCounts& c) const {
   const auto row = [&](std::string_view name, const std::string& value) {
     text += fmt::format("{:<14}{}\n", name, value);
   };
-  const AnyFilter& filter = set_.filter();
-  const double error = filter.rates().false_positive;
+  const double error = set_.rates().false_positive;
   const std::uint64_t pass = passed(c);
   row("rows", fmt::format("{}  ({}/s)", c.rows, human_count(per_second(c.rows, seconds()))));
   row("in the set", fmt::format("{}  ({:.2f} %)", c.matched, share(c.matched, c.rows)));
@@ -105,25 +125,26 @@ std::string MatchRun::text_report(const MatchCounts& c) const {
   row("bytes passed", fmt::format("{}  ({:.2f} %)", human_bytes(c.bytes_passed), share(c.bytes_passed, c.bytes)));
   row("time", human_seconds(seconds()));
   row("key", set_.key());
-  row("set", fmt::format("{}: {}, {} keys, {}", typed_.set, filter.kind(), filter.keys(), human_bytes(filter.bytes())));
+  row("set", fmt::format("{}: {}, {} keys, {}", typed_.set, set_.kind(), set_.keys(), human_bytes(set_.bytes())));
+  if (set_.asks_part()) row("", "asked for each value alone: those of a row may stand in different rows of the set");
   row("error", fmt::format("{:.3g} (chance that a row that is not in the set is taken for one that is)", error));
   row("likely false", fmt::format("{:.3g} of the rows in the set", expected_false(c, error)));
   return text;
 }
 
 std::string MatchRun::json_report(const MatchCounts& c, bool interrupted) const {
-  const AnyFilter& filter = set_.filter();
-  const Rates rates = filter.rates();
+  const Rates rates = set_.rates();
   return fmt::format(
       "{{\"rows\":{},\"matched\":{},\"passed\":{},\"bad_records\":{},\"bytes\":{},\"bytes_passed\":{},\"seconds\":{:."
       "6f},"
-      "\"rows_per_second\":{},\"bytes_per_second\":{},\"key\":{},\"threads\":{},\"set\":{},\"filter\":{},"
+      "\"rows_per_second\":{},\"bytes_per_second\":{},\"key\":{},\"threads\":{},\"set\":{},\"answered_by\":{},"
+      "\"filter\":{},"
       "\"filter_keys\":{},\"memory_bytes\":{},\"error\":{:.6g},\"false_negative\":{:.6g},\"expected_false\":{:.6g},"
       "\"interrupted\":{}}}\n",
       c.rows, c.matched, passed(c), c.bad_records, c.bytes, c.bytes_passed, seconds(), per_second(c.rows, seconds()),
       per_second(c.bytes, seconds()), json_string(set_.key()), typed_.threads, json_string(typed_.set),
-      json_string(filter.kind()), filter.keys(), filter.bytes(), rates.false_positive, rates.false_negative,
-      expected_false(c, rates.false_positive), interrupted);
+      json_string(answered_by()), json_string(set_.kind()), set_.keys(), set_.bytes(), rates.false_positive,
+      rates.false_negative, expected_false(c, rates.false_positive), interrupted);
 }
 
 void MatchRun::show(bool interrupted) {
@@ -150,7 +171,7 @@ int MatchRun::run() {
   if (options_.count && !(options_.output.empty() && options_.dropped.empty()))
     throw UsageError("--count writes no records: leave --output and --dropped out");
   format_ = record_format(typed_);
-  set_.use_key(typed_.key, typed_.set);
+  set_.use_key(typed_.key, options_.where, KeySet::Use::ask, typed_.set);
   // The set is no input and is not changed, but to write over it would be a mistake all the same.
   refuse_same_files(
       {.inputs = typed_.paths, .output = options_.output, .other_outputs = {options_.dropped}, .state = typed_.set});
@@ -177,21 +198,22 @@ int MatchRun::run() {
   warn_of_missing();
   open_sinks();
   const Hasher hasher(set_.seed());
-  match_.emplace(*reader_, hasher,
-                 Match::Options{.threads = typed_.threads,
-                                .on_bad = on_bad(),
-                                .invert = options_.invert,
-                                .passed = passed_.get(),
-                                .dropped = dropped_.get(),
-                                .separator = format_.separator,
-                                .make_key = [&] { return make_key(set_.key(), context); },
-                                .ask = [&](const Batch& batch, bool* seen) { set_.contains(batch.digests, seen); },
-                                .report_bad =
-                                    [&](const std::string& text) {
-                                      const std::lock_guard lock(talk_lock_);
-                                      talk_.bad_record(text);
-                                    },
-                                .on_failure = [&] { monitor.wake(); }});
+  match_.emplace(
+      *reader_, hasher,
+      Match::Options{.threads = typed_.threads,
+                     .on_bad = on_bad(),
+                     .invert = options_.invert,
+                     .passed = passed_.get(),
+                     .dropped = dropped_.get(),
+                     .separator = format_.separator,
+                     .make_key = [&] { return make_key(set_.key(), context); },
+                     .ask = [&](const Batch& batch, bool* seen) { set_.contains(set_.rows_of(batch), seen); },
+                     .report_bad =
+                         [&](const std::string& text) {
+                           const std::lock_guard lock(talk_lock_);
+                           talk_.bad_record(text);
+                         },
+                     .on_failure = [&] { monitor.wake(); }});
   running = true;
   try {
     match_->run();
@@ -255,6 +277,10 @@ std::vector<Flag> set_report_flags(SetOptions& o) {
 
 std::vector<Flag> match_flags(MatchOptions& o, const std::string& out) {
   return {
+      {"--where", "NAME[,NAME...]", out, "of a set with attributes: ask only for these",
+       "One for each field of --key, in the same order; without --key the fields are those of the set. Each value is "
+       "asked for alone: a row passes if all of them are in the set, maybe in different rows of it.",
+       [&](S v) { o.where = names_in(v); }},
       {"-o,--output", "FILE", out, "write to FILE instead of standard output",
        "FILE appears when all input has been read; a run that fails or is interrupted leaves none.",
        [&](S v) { o.output = file_name(v); }, true},

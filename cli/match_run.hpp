@@ -33,6 +33,7 @@ struct MatchOptions {
   std::string output, dropped;
   bool invert = false;
   bool count = false;
+  std::vector<std::string> where;     // attributes to ask for; empty: whole rows
   std::optional<OnBadRecord> on_bad;  // not given: as rows that are not in the set
 };
 std::vector<Flag> match_flags(MatchOptions& options, const std::string& group);

@@ -13,6 +13,7 @@
 
 #include "cli/key_set.hpp"
 #include "cli/monitor.hpp"
+#include "cli/new_set.hpp"
 #include "cli/report.hpp"
 #include "cli/same_files.hpp"
 #include "cli/talk.hpp"
@@ -27,9 +28,6 @@ namespace nodup::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// As many keys of a new set are counted before the set is made, so that it is no larger than it must be: 256 MiB.
-constexpr std::size_t kMostGathered = std::size_t{1} << 24;
 
 constexpr std::uint64_t kMostNamed = 5;  // of the keys that could not be removed
 
@@ -50,11 +48,6 @@ class SetChange {
   void open();
   void refuse_kind() const;
   void finish(Batch& batch);
-  void take(std::span<const Digest> rows);
-  void gather(std::span<const Digest> rows);
-  std::uint64_t count_gathered();
-  void make_set(std::uint64_t keys);
-  void make_of_gathered();
   void remove(const Batch& batch);
   void name_kept(const Batch& batch);
   void warn_if_past_goal();
@@ -68,9 +61,8 @@ class SetChange {
   ChangeOptions options_;
   Clock::time_point begin_ = Clock::now();
   StateFile file_;
-  std::optional<KeySet> set_;          // nothing yet: a new one, made when it is known how large
-  std::vector<Digest> gathered_;       // keys of a new one
-  std::size_t distinct_gathered_ = 0;  // of those, when they were last counted
+  std::optional<KeySet> set_;  // nothing yet: it is a new one
+  std::optional<NewSet> new_set_;
   std::uint64_t seed_ = 0;
   std::string key_;
   RecordFormat format_;
@@ -100,12 +92,14 @@ void SetChange::open() {
   if (options_.change == Change::remove && !exists)
     throw Error(fmt::format("there is no set {}: `nodup set add` or `nodup set build` make one", typed_.set));
   if (!build && exists) {
-    if (options_.error || options_.events || options_.filter || options_.seed)
-      throw UsageError(fmt::format(
-          "{} is there already: --error, --events, --filter, --erasable and --seed are for new sets", typed_.set));
-    set_.emplace(KeySet(*file_.load()));
+    if (options_.error || options_.events || options_.filter || options_.seed || options_.attributes)
+      throw UsageError(
+          fmt::format("{} is there already: --error, --events, --filter, --erasable, --attributes and --seed are for "
+                      "new sets",
+                      typed_.set));
+    set_.emplace(KeySet(*file_.load_set()));
     refuse_kind();
-    set_->use_key(typed_.key, typed_.set);
+    set_->use_key(typed_.key, {}, options_.change == Change::add ? KeySet::Use::add : KeySet::Use::remove, typed_.set);
     seed_ = set_->seed();
     key_ = set_->key();
     return;
@@ -113,93 +107,40 @@ void SetChange::open() {
   key_ = typed_.key.empty() ? "line" : typed_.key;
   std::random_device random;
   seed_ = options_.seed ? *options_.seed : std::uint64_t{random()} << 32 | random();
-  if (!options_.filter) options_.filter = options_.error == 0.0 ? "exact" : build ? kDefaultBuildKind : kDefaultAddKind;
+  const double error = options_.error.value_or(options_.filter == "exact" ? 0 : kDefaultSetError);
+  if (options_.attributes && error == 0)
+    throw UsageError("--error 0: there are no exact sets with --attributes; give a small one, e.g. 1e-12");
+  if (!options_.filter) options_.filter = error == 0 ? "exact" : build ? kDefaultBuildKind : kDefaultAddKind;
   const Kind& kind = filter_kind(*options_.filter);
   if (kind.ages || kind.forgets)
     throw UsageError(fmt::format("--filter {} forgets keys, and a set must not: take {}, or {} to remove keys again",
                                  kind.name, kDefaultBuildKind, kDefaultAddKind));
-  if (options_.error == 0.0 && kind.name != "exact")
+  if (error == 0 && kind.name != "exact")
     throw UsageError(fmt::format("--error 0 means --filter exact, not {}", kind.name));
+  new_set_.emplace(NewSet::Options{.key = key_,
+                                   .filter = *options_.filter,
+                                   .attributes = options_.attributes,
+                                   .error = error,
+                                   .events = options_.events,
+                                   .seed = seed_,
+                                   .for_changes = !build});
 }
 
 void SetChange::refuse_kind() const {
-  const Kind& kind = set_->kind();
-  if (options_.change == Change::remove && !kind.erases)
+  if (options_.change == Change::remove && !set_->erases())
     throw Error(
         fmt::format("no key can be removed from {}: its filter is {}, which cannot forget one. Sets made by "
                     "`nodup set add` or with --erasable can, and states made with --filter dynamic.",
-                    typed_.set, kind.name));
-  if (options_.change == Change::add && (kind.ages || kind.forgets))
+                    typed_.set, set_->kind()));
+  if (options_.change == Change::add && (set_->ages() || set_->forgets()))
     throw Error(fmt::format("no key can be added to {}: its filter is {}, which forgets keys, and a set must not",
-                            typed_.set, kind.name));
-}
-
-// ------------------------------------------------------------------------------------------------ its keys
-
-void SetChange::take(std::span<const Digest> rows) {
-  if (!set_ && options_.events) make_set(*options_.events);
-  if (!set_) {
-    gather(rows);
-    return;
-  }
-  if (options_.change == Change::build)
-    set_->insert(rows);
-  else
-    set_->add(rows);
-}
-
-// Many keys come more than once. Where that does not matter (build) only one of each is kept.
-void SetChange::gather(std::span<const Digest> rows) {
-  gathered_.insert(gathered_.end(), rows.begin(), rows.end());
-  if (options_.change == Change::build && gathered_.size() >= std::max<std::size_t>(2 * distinct_gathered_, 1 << 16))
-    distinct_gathered_ = count_gathered();
-  if (gathered_.size() >= kMostGathered) make_of_gathered();
-}
-
-// Leaves them sorted, and those of a set to be built without repetitions.
-std::uint64_t SetChange::count_gathered() {
-  const auto less = [](const Digest& a, const Digest& b) { return a.lo != b.lo ? a.lo < b.lo : a.hi < b.hi; };
-  const auto same = [](const Digest& a, const Digest& b) { return a.lo == b.lo && a.hi == b.hi; };
-  std::ranges::sort(gathered_, less);
-  if (options_.change == Change::build) {
-    const auto repeated = std::ranges::unique(gathered_, same);
-    gathered_.erase(repeated.begin(), repeated.end());
-    return gathered_.size();
-  }
-  std::uint64_t distinct = gathered_.empty() ? 0 : 1;
-  for (std::size_t i = 1; i < gathered_.size(); ++i) distinct += !same(gathered_[i], gathered_[i - 1]);
-  return distinct;
-}
-
-void SetChange::make_of_gathered() {
-  std::uint64_t keys = count_gathered();
-  const bool more_will_come = gathered_.size() >= kMostGathered;
-  if (more_will_come && !filter_kind(*options_.filter).grows && !reader_->estimated_records())
-    throw UsageError(fmt::format(
-        "--filter {} has a fixed size and there are more than {} keys: add --events COUNT, the number of distinct keys",
-        *options_.filter, human_count(keys)));
-  if (more_will_come) keys = std::max(4 * keys, reader_->estimated_records().value_or(0));
-  make_set(keys);
-  const std::vector<Digest> keys_so_far = std::exchange(gathered_, {});
-  // In pieces: the answers of all at once would be as many again.
-  constexpr std::size_t kPiece = 1 << 16;
-  for (std::size_t from = 0; from < keys_so_far.size(); from += kPiece)
-    take(std::span(keys_so_far).subspan(from, std::min(kPiece, keys_so_far.size() - from)));
-}
-
-void SetChange::make_set(std::uint64_t keys) {
-  const Kind& kind = filter_kind(*options_.filter);
-  const bool exact = kind.name == "exact";
-  // exact has no use for a rate, but every plan wants one inside its range.
-  const Goal goal{.keys = std::max<std::uint64_t>(keys, 1),
-                  .error = exact ? kDefaultSetError : options_.error.value_or(kDefaultSetError)};
-  set_.emplace(KeySet::make(kind, goal, exact ? 0 : goal.error, seed_, key_));
+                            typed_.set, set_->kind()));
 }
 
 void SetChange::remove(const Batch& batch) {
   const std::size_t keys = batch.digests.size();
   erased_.resize(keys);
-  set_->erase(batch.digests, erased_.data());
+  set_->erase(set_->rows_of(batch), erased_.data());
   counts_.removed += static_cast<std::uint64_t>(std::ranges::count(erased_, Erased::removed));
   counts_.absent += static_cast<std::uint64_t>(std::ranges::count(erased_, Erased::absent));
   counts_.ambiguous += static_cast<std::uint64_t>(std::ranges::count(erased_, Erased::ambiguous));
@@ -241,15 +182,17 @@ void SetChange::finish(Batch& batch) {
   for (const BadRecord& bad : batch.bad) talk_.bad_record(reader_->describe(batch, bad));
   if (options_.change == Change::remove)
     remove(batch);
+  else if (new_set_)
+    new_set_->take(batch, *reader_);
   else
-    take(batch.digests);
+    set_->add(set_->rows_of(batch));
   counts_.records += batch.size() - batch.header;
   counts_.bad_records += batch.bad.size();
   counts_.bytes += batch.bytes.size();
 }
 
 void SetChange::warn_if_past_goal() {
-  const double goal = set_->error_goal(), reached = set_->filter().rates().false_positive;
+  const double goal = set_->error_goal(), reached = set_->rates().false_positive;
   if (options_.change == Change::remove || goal == 0 || reached <= 1.05 * goal) return;
   talk_.note(
       fmt::format("warning: {} is full: a key that is not in it now looks as if it were with probability {:.2g}, above "
@@ -274,16 +217,14 @@ std::string SetChange::text_report() const {
   if (c.bad_records > 0) row("bad records", std::to_string(c.bad_records));
   row("time", human_seconds(seconds()));
   row("key", key_);
-  const AnyFilter& filter = set_->filter();
-  row("set", fmt::format("{}: {}, {} keys, {} on disk", typed_.set, filter.kind(), filter.keys(),
+  row("set", fmt::format("{}: {}, {} keys, {} on disk", typed_.set, set_->kind(), set_->keys(),
                          human_bytes(std::filesystem::file_size(file_.path()))));
-  row("error", fmt::format("{:.3g} (chance that a key looks as if it were in the set)", filter.rates().false_positive));
+  row("error", fmt::format("{:.3g} (chance that a key looks as if it were in the set)", set_->rates().false_positive));
   return text;
 }
 
 std::string SetChange::json_report() const {
   const ChangeCounts& c = counts_;
-  const AnyFilter& filter = set_->filter();
   return fmt::format(
       "{{\"change\":{},\"records\":{},\"added\":{},\"removed\":{},\"absent\":{},\"ambiguous\":{},\"bad_records\":{},"
       "\"bytes\":{},\"seconds\":{:.6f},\"key\":{},\"threads\":{},\"set\":{},\"filter\":{},\"filter_keys\":{},"
@@ -291,8 +232,8 @@ std::string SetChange::json_report() const {
       json_string(change_name(options_.change)), c.records,
       options_.change == Change::remove ? 0 : c.records - c.bad_records, c.removed, c.absent, c.ambiguous,
       c.bad_records, c.bytes, seconds(), json_string(key_), typed_.threads, json_string(typed_.set),
-      json_string(filter.kind()), filter.keys(), filter.bytes(), std::filesystem::file_size(file_.path()),
-      filter.rates().false_positive);
+      json_string(set_->kind()), set_->keys(), set_->bytes(), std::filesystem::file_size(file_.path()),
+      set_->rates().false_positive);
 }
 
 void SetChange::show() {
@@ -317,7 +258,7 @@ int SetChange::run(Monitor& monitor) {
   monitor.start({.stop = [&] { reader_->stop(); }, .show_stats = [&] { tick(); }, .tick = [&] { tick(); }},
                 std::chrono::milliseconds(250));
   const KeyContext context =
-      set_ ? set_->context(format_, reader_->header()) : KeySet::context_by_text(format_, reader_->header());
+      set_ ? set_->context(format_, reader_->header()) : new_set_->context(format_, reader_->header());
   check_key(key_, context);
   if (!options_.refused.empty()) {
     refused_ = file_sink(options_.refused, FileMode::replace, format_.separator);
@@ -340,7 +281,7 @@ int SetChange::run(Monitor& monitor) {
     talk_.note(fmt::format("interrupted: {} is unchanged", typed_.set));
     return kFailure;
   }
-  if (!set_) make_of_gathered();
+  if (new_set_) set_.emplace(new_set_->finish());
   if (refused_) refused_->finish();
   set_->save(file_);
   if (counts_.records > 0 && counts_.bad_records == counts_.records) talk_.note(set_->no_key_hint());

@@ -27,7 +27,8 @@ struct ChangeOptions {
   std::optional<std::uint64_t> events;
   std::optional<std::string> filter;
   std::optional<std::uint64_t> seed;
-  bool force = false;  // build: in the place of one that is there
+  bool attributes = false;  // of rows, with a filter for each field of the key
+  bool force = false;       // build: in the place of one that is there
 };
 
 // The chance that a key looks as if it were in the set. A set is asked about keys that are mostly not in it, and its

@@ -14,6 +14,7 @@ constexpr Example kExamples[] = {
     {"nodup match users.nodup --csv --header --key col:user_id -D others.csv orders.csv > part.csv",
      "the set may come from JSON; the other rows go to a file"},
     {"nodup match --invert blocked.nodup --key json:ip requests.ndjson", "only requests that are surely not blocked"},
+    {"nodup match sales.nodup --where day --csv --key col:3 rates.csv", "of a set of rows with attributes: a part"},
     {"nodup match --count users.nodup --key json:user clicks.ndjson", "how many"},
 };
 

@@ -26,6 +26,7 @@ constexpr Example kExamples[] = {
     {"nodup set remove seen.nodup --key json:id wrong.ndjson",
      "a stream with --filter dynamic --state seen.nodup "
      "takes these for new again"},
+    {"nodup set build sales.nodup --attributes --key json:user,day sales.ndjson", "rows; --where day asks for a part"},
     {"nodup set test blocked.nodup < addresses.txt", "the lines that may be in the set"},
 };
 
@@ -119,6 +120,11 @@ std::vector<Flag> SetCommand::flags() {
             [&](S v) { change_.filter = filter_kind(v).name; }}),
       only(kBuild | kAdd, {"--seed", "NUMBER", fresh, "the seed of the hash (default: random)", "",
                            [&](S v) { change_.seed = read_count(v); }}),
+      only(kBuild | kAdd,
+           {"--attributes", "", fresh, "rows with a name for each field of --key: parts can be asked for",
+            "One dynamic filter for each field and one for whole rows. `--where` asks for a part; "
+            "whole rows can be removed again.",
+            [&](S) { change_.attributes = true; }, true}),
       only(kBuild, {"--force", "", fresh, "build: also if the file is there already, in its place", "",
                     [&](S) { change_.force = true; }}),
       only(kRemove,
@@ -153,7 +159,9 @@ int SetCommand::run() {
     throw UsageError("--on-error pass is for test: a record without a key cannot be added or removed");
   if (erasable_ && change_.filter && !filter_kind(*change_.filter).erases)
     throw UsageError(fmt::format("--erasable: keys cannot be removed from {}; leave --filter out", *change_.filter));
-  if (erasable_ && !change_.filter) change_.filter = kDefaultAddKind;
+  if (change_.attributes && change_.filter)
+    throw UsageError("--attributes: every attribute has a dynamic filter; leave --filter out");
+  if (erasable_ && !change_.filter && !change_.attributes) change_.filter = kDefaultAddKind;
   change_.change = verb_ == kBuild ? Change::build : verb_ == kAdd ? Change::add : Change::remove;
   change_.fail_on_bad = match_.on_bad == OnBadRecord::fail;
   return change_set(set_, change_);
