@@ -2,6 +2,7 @@
 #include "cli/key_set.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <variant>
 
 #include <fmt/format.h>
@@ -159,9 +160,10 @@ void KeySet::find_attributes(const std::vector<std::string>& where, Use use, con
     if (known == 0 && names.size() == own.size()) names = own;
     if (use == Use::ask && names.size() < own.size())
       throw UsageError(
-          fmt::format("the rows in {} have the attributes {}, --key {} has {}: add --where {} to ask for "
-                      "that part of them",
-                      path, fmt::join(own, ","), key_, names.size(), fmt::join(names, ",")));
+          fmt::format("the rows in {} have the attributes {}, --key {} has {}: to ask for a part add --where "
+                      "with the name of each field{}",
+                      path, fmt::join(own, ","), key_, names.size(),
+                      known == std::ssize(names) ? fmt::format(", --where {}", fmt::join(names, ",")) : ""));
   }
   std::vector<std::string> sorted = names;
   std::ranges::sort(sorted);
@@ -183,19 +185,9 @@ KeyContext KeySet::context(const RecordFormat& format, std::optional<std::string
 
 // ------------------------------------------------------------------------------------------------ its content
 
-void KeySet::insert(std::span<const Digest> rows) {
-  if (AnyFilter* const keys = filter()) {
-    keys->make_room(rows.size());
-    keys->insert_all(rows, unused_.room_for(rows.size()));
-    return;
-  }
-  AttributeSet& set = attribute_set();
-  set.make_room(rows.size() / attributes_.size());
-  std::vector<Attribute> row(attributes_.size());
-  for (std::size_t i = 0; i < rows.size(); i += row.size()) {
-    for (std::size_t field = 0; field < row.size(); ++field) row[field] = {attributes_[field], rows[i + field]};
-    set.insert(row);
-  }
+void KeySet::insert(std::span<const Digest> keys) {
+  filter()->make_room(keys.size());
+  filter()->insert_all(keys, unused_.room_for(keys.size()));
 }
 
 void KeySet::add(std::span<const Digest> rows) {

@@ -36,7 +36,8 @@ class KeySet {
 
   std::string_view kind() const;
   std::uint64_t seed() const;
-  std::uint64_t keys() const;
+  std::uint64_t keys() const;  // or rows
+  std::string_view unit() const { return filter() != nullptr ? "keys" : "rows"; }
   std::uint64_t bytes() const;
   bool ages() const { return filter() != nullptr && filter_kind(filter()->kind()).ages; }
   bool forgets() const { return filter() != nullptr && filter_kind(filter()->kind()).forgets; }
@@ -59,7 +60,7 @@ class KeySet {
   std::span<const Digest> rows_of(const Batch& batch) const {
     return filter() != nullptr ? batch.digests : batch.fields;
   }
-  void insert(std::span<const Digest> rows);  // counts a row once
+  void insert(std::span<const Digest> keys);  // counts a key once; not for sets of rows
   void add(std::span<const Digest> rows);     // counts it every time, in kinds that can
   void erase(std::span<const Digest> rows, Erased* answers);
   void contains(std::span<const Digest> rows, bool* seen) const noexcept;

@@ -106,9 +106,7 @@ void MatchRun::warn_of_missing() {
                     typed_.set, set_.kind(), 100 * lost));
 }
 
-std::string_view MatchRun::answered_by() const {
-  return set_.asks_part() ? "values" : set_.kind() == AttributeSet::kName ? "rows" : "keys";
-}
+std::string_view MatchRun::answered_by() const { return set_.asks_part() ? "values" : set_.unit(); }
 
 std::string MatchRun::text_report(const MatchCounts& c) const {
   std::string text;
@@ -125,7 +123,8 @@ std::string MatchRun::text_report(const MatchCounts& c) const {
   row("bytes passed", fmt::format("{}  ({:.2f} %)", human_bytes(c.bytes_passed), share(c.bytes_passed, c.bytes)));
   row("time", human_seconds(seconds()));
   row("key", set_.key());
-  row("set", fmt::format("{}: {}, {} keys, {}", typed_.set, set_.kind(), set_.keys(), human_bytes(set_.bytes())));
+  row("set",
+      fmt::format("{}: {}, {} {}, {}", typed_.set, set_.kind(), set_.keys(), set_.unit(), human_bytes(set_.bytes())));
   if (set_.asks_part()) row("", "asked for each value alone: those of a row may stand in different rows of the set");
   row("error", fmt::format("{:.3g} (chance that a row that is not in the set is taken for one that is)", error));
   row("likely false", fmt::format("{:.3g} of the rows in the set", expected_false(c, error)));
@@ -215,20 +214,20 @@ int MatchRun::run() {
                          },
                      .on_failure = [&] { monitor.wake(); }});
   running = true;
+  std::exception_ptr failure;
   try {
     match_->run();
-  } catch (const ClosedOutput& closed) {
-    monitor.finish();
-    talk_.end_progress();
-    talk_.note(fmt::format("{}; stopped", closed.what()));
-    return kOk;
   } catch (...) {
-    monitor.finish();
-    talk_.end_progress();
-    throw;
+    failure = std::current_exception();
   }
   monitor.finish();
   talk_.end_progress();
+  try {
+    if (failure) std::rethrow_exception(failure);
+  } catch (const ClosedOutput& closed) {
+    talk_.note(fmt::format("{}; stopped", closed.what()));
+    return kOk;
+  }
   // Whoever joins what came out relies on it that no row is missing: so half of the rows do not become a file.
   if (monitor.stop_signal() != 0) {
     talk_.note(fmt::format("interrupted: the output is incomplete{}",

@@ -217,7 +217,7 @@ std::string SetChange::text_report() const {
   if (c.bad_records > 0) row("bad records", std::to_string(c.bad_records));
   row("time", human_seconds(seconds()));
   row("key", key_);
-  row("set", fmt::format("{}: {}, {} keys, {} on disk", typed_.set, set_->kind(), set_->keys(),
+  row("set", fmt::format("{}: {}, {} {}, {} on disk", typed_.set, set_->kind(), set_->keys(), set_->unit(),
                          human_bytes(std::filesystem::file_size(file_.path()))));
   row("error", fmt::format("{:.3g} (chance that a key looks as if it were in the set)", set_->rates().false_positive));
   return text;
@@ -265,18 +265,24 @@ int SetChange::run(Monitor& monitor) {
     splitter_.emplace(Splitter::Options{.dropped = refused_.get(), .separator = format_.separator, .bad_pass = false});
   }
   const Hasher hasher(seed_);
-  OrderedBatches(*reader_, {.threads = typed_.threads,
-                            .make_prepare = [&]() -> OrderedBatches::Step {
-                              return [&, key = std::shared_ptr<Key>(make_key(key_, context))](Batch& batch) {
-                                key->extract(batch, hasher);
-                                keep_keyed(batch);
-                              };
-                            },
-                            .finish = [&](Batch& batch) { finish(batch); },
-                            .on_failure = [&] { monitor.wake(); }})
-      .run();
+  OrderedBatches batches(*reader_, {.threads = typed_.threads,
+                                    .make_prepare = [&]() -> OrderedBatches::Step {
+                                      return [&, key = std::shared_ptr<Key>(make_key(key_, context))](Batch& batch) {
+                                        key->extract(batch, hasher);
+                                        keep_keyed(batch);
+                                      };
+                                    },
+                                    .finish = [&](Batch& batch) { finish(batch); },
+                                    .on_failure = [&] { monitor.wake(); }});
+  std::exception_ptr failure;
+  try {
+    batches.run();
+  } catch (...) {
+    failure = std::current_exception();
+  }
   monitor.finish();
   talk_.end_progress();
+  if (failure) std::rethrow_exception(failure);
   if (monitor.stop_signal() != 0) {
     talk_.note(fmt::format("interrupted: {} is unchanged", typed_.set));
     return kFailure;
