@@ -68,9 +68,10 @@ Dynamic::Params Dynamic::fit(const Goal& goal) {
   Goal first = goal;
   first.error = theory::stage_error(goal.error, 1);
   // A filter is full by its counters, and the number of keys that take so many is a matter of chance: its standard
-  // deviation is 0.6 sqrt(keys / probes), at the log2(1 / error) probes that are best. Five of them are added, so that
-  // no second filter is needed for the keys that were planned for.
-  const double margin = 3 * std::sqrt(static_cast<double>(goal.keys) / std::log2(1 / first.error));
+  // deviation is 0.6 sqrt(keys / probes), at the log2(1 / error) probes that are best. Five of them, and what make_room
+  // wants for a batch (the sum is greatest if that is two thirds of the keys), are added, so that no second filter is
+  // needed for the keys that were planned for.
+  const double margin = 5 * std::sqrt(static_cast<double>(goal.keys) / std::log2(1 / first.error));
   first.keys = static_cast<std::uint64_t>(std::min(static_cast<double>(goal.keys) + margin, 0x1p63));
   Params p{.filter = Counting::fit(first), .error = goal.error, .max_bytes = goal.bytes};
   const double reached = Counting::rates(p.filter, first.keys).false_positive;
@@ -158,13 +159,18 @@ void Dynamic::join_with_another(std::size_t changed) noexcept {
 }
 
 double Dynamic::room(std::size_t place) const {
-  return std::max(keys_in(params_.filter, most_above_zero_[place]) - keys_in(filters_[place]), 0.0);
+  const std::uint64_t last_open = most_above_zero_[place] - params_.filter.probes;  // one key more still fits
+  if (filters_[place].above_zero() > last_open) return 0;
+  return keys_in(params_.filter, last_open) - keys_in(filters_[place]) + 1;
 }
 
 void Dynamic::make_room(std::uint64_t more_keys) {
+  // With four standard deviations of the counters that so many keys take: no filter is to be overfilled by chance.
+  const auto more = static_cast<double>(more_keys);
+  const double wanted = more + 4 * std::sqrt(more / static_cast<double>(params_.filter.probes));
   double free = 0;
   for (std::size_t i = 0; i < filters_.size(); ++i) free += room(i);
-  while (filters_.empty() || (free < static_cast<double>(more_keys) && filters_.size() < kMostFilters)) {
+  while (filters_.empty() || (free < wanted && filters_.size() < kMostFilters)) {
     if (params_.max_bytes != 0 && !filters_.empty() && bytes() + bytes(params_) > params_.max_bytes) return;
     append(Counting(params_.filter));
     free += room(filters_.size() - 1);
