@@ -177,8 +177,8 @@ void SetChange::name_kept(const Batch& batch) {
 void SetChange::finish(Batch& batch) {
   const std::lock_guard lock(lock_);
   if (!batch.bad.empty() && options_.fail_on_bad)
-    throw Error(fmt::format("{}; {} is unchanged, --on-error drop would leave such records out",
-                            reader_->describe(batch, batch.bad.front()), typed_.set));
+    throw Error(fmt::format("{}; nothing was changed, --on-error drop would leave such records out",
+                            reader_->describe(batch, batch.bad.front())));
   for (const BadRecord& bad : batch.bad) talk_.bad_record(reader_->describe(batch, bad));
   if (options_.change == Change::remove)
     remove(batch);

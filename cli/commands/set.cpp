@@ -63,6 +63,13 @@ std::string verb_names(unsigned verbs) {
   return names;
 }
 
+std::vector<std::string> set_filters() {
+  std::vector<std::string> names;
+  for (const Kind& kind : filter_kinds())
+    if (!kind.ages && !kind.forgets) names.emplace_back(kind.name);
+  return names;
+}
+
 class SetCommand final : public Command {
  public:
   const CommandText& text() const override { return kText; }
@@ -116,8 +123,8 @@ std::vector<Flag> SetCommand::flags() {
       only(kBuild | kAdd,
            {"--filter", "NAME", fresh,
             fmt::format("the filter to use (default: {} for build, {} for add)", kDefaultBuildKind, kDefaultAddKind),
-            "`nodup --help` lists them. Those that forget cannot be sets.",
-            [&](S v) { change_.filter = filter_kind(v).name; }}),
+            fmt::format("One of {}.", fmt::join(set_filters(), ", ")),
+            [&](S v) { change_.filter = filter_kind(v).name; }, false, set_filters()}),
       only(kBuild | kAdd, {"--seed", "NUMBER", fresh, "the seed of the hash (default: random)", "",
                            [&](S v) { change_.seed = read_count(v); }}),
       only(kBuild | kAdd,
