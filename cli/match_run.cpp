@@ -171,9 +171,9 @@ int MatchRun::run() {
     throw UsageError("--count writes no records: leave --output and --dropped out");
   format_ = record_format(typed_);
   set_.use_key(typed_.key, options_.where, KeySet::Use::ask, typed_.set);
-  // The set is no input and is not changed, but to write over it would be a mistake all the same.
-  refuse_same_files(
-      {.inputs = typed_.paths, .output = options_.output, .other_outputs = {options_.dropped}, .state = typed_.set});
+  std::vector<std::string> read = typed_.paths;
+  read.push_back(typed_.set);
+  refuse_same_files({.inputs = read, .output = options_.output, .other_outputs = {options_.dropped}, .state = {}});
   Monitor monitor;
   reader_.emplace(BatchReader::Options{.paths = typed_.paths, .format = format_, .wake_fd = monitor.wake_fd()});
   std::atomic<bool> running = false;
