@@ -50,6 +50,7 @@ constexpr CommandText kText = {
         "Two "
         "changes at the same time are refused.",
     .examples = kExamples,
+    .verbs = "build add remove test",
 };
 
 enum Verb : unsigned { kBuild = 1, kAdd = 2, kRemove = 4, kTest = 8 };
