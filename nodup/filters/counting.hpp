@@ -69,10 +69,11 @@ class Counting {
     ++changes_;
     return fresh > 0;
   }
+  // Stops at the first counter that is zero, the second on average: a row of such filters asks many in vain.
   bool contains(Digest d) const noexcept {
-    bool seen = true;
-    for (std::uint64_t i = 0; i < params_.probes; ++i) seen &= counters_.get(at(d, i)) > 0;
-    return seen;
+    for (std::uint64_t i = 0; i < params_.probes; ++i)
+      if (counters_.get(at(d, i)) == 0) return false;
+    return true;
   }
   // What erase(d) would answer.
   Erased erasable(Digest d) const noexcept { return contains(d) ? Erased::removed : Erased::absent; }
@@ -85,8 +86,9 @@ class Counting {
     ++changes_;
     return Erased::removed;
   }
-  void prefetch(Digest d) const noexcept {
-    for (std::uint64_t i = 0; i < params_.probes; ++i) counters_.prefetch(at(d, i));
+  void prefetch(Digest d) const noexcept { prefetch(d, params_.probes); }
+  void prefetch(Digest d, std::uint64_t probes) const noexcept {
+    for (std::uint64_t i = 0; i < probes; ++i) counters_.prefetch(at(d, i));
   }
 
   const Params& params() const { return params_; }

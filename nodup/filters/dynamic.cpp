@@ -26,6 +26,11 @@ constexpr double kFullestJoined = 0.75;
 // memory left few probes, a row that keeps the bound to the letter would need a filter for every key.
 constexpr double kLeastShare = 1.0 / 16;
 
+// Of a long row only what most keys touch is worth asking for ahead: with 116 filters a stream then takes 0.43 of the
+// time that it takes with all lines of all filters, with 16 filters 0.70, with one as long.
+constexpr std::size_t kPrefetchedFilters = 8;
+constexpr std::uint64_t kPrefetchedProbes = 2;
+
 constexpr double kGreatestError = 1 - 1e-9;
 
 double keys_in(const Counting::Params& p, std::uint64_t above_zero) {
@@ -110,6 +115,12 @@ std::size_t Dynamic::open() const noexcept {
 
 bool Dynamic::contains(Digest d) const noexcept {
   return std::ranges::any_of(filters_, [&](const Counting& filter) { return filter.contains(d); });
+}
+
+void Dynamic::prefetch(Digest d) const noexcept {
+  if (filters_.size() == 1) return filters_[0].prefetch(d);
+  const std::size_t few = std::min(filters_.size(), kPrefetchedFilters);
+  for (std::size_t i = 0; i < few; ++i) filters_[i].prefetch(d, std::min(params_.filter.probes, kPrefetchedProbes));
 }
 
 bool Dynamic::add(Digest d) noexcept {
