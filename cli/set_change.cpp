@@ -2,8 +2,8 @@
 #include "cli/set_change.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <random>
