@@ -10,6 +10,8 @@ namespace {
 // THE list of commands.
 constexpr CommandEntry kCommands[] = {
     {"", make_dedup},
+    {"set", make_set},
+    {"match", make_match},
     {"plan", make_plan},
     {"info", make_info},
     {"generate", make_generate},

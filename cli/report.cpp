@@ -13,14 +13,6 @@ namespace nodup::cli {
 
 namespace {
 
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
-std::uint64_t per_second(std::uint64_t count, double seconds) {
-  return seconds <= 0 ? 0 : static_cast<std::uint64_t>(static_cast<double>(count) / seconds);
-}
-
 template <class Row>
 void window_rows(const Report& r, Row&& row) {
   const WindowReport& w = *r.window;
@@ -60,6 +52,14 @@ std::string audit_json(const AuditReading& audit) {
 }
 
 }  // namespace
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::uint64_t per_second(std::uint64_t count, double seconds) {
+  return seconds <= 0 ? 0 : static_cast<std::uint64_t>(static_cast<double>(count) / seconds);
+}
 
 WindowReport make_window_report(const WindowSpan& asked, const AnyFilter& filter, Tick narrowest) {
   const WindowReading reading = filter.window();
@@ -159,10 +159,12 @@ std::string progress_line(const Report& r, std::optional<double> done) {
                 : fmt::format("  window {}", window_text(r.window->asked));
   if (r.audit && r.audit->false_positive) line += fmt::format("  lost {}", percent(r.audit->false_positive->value));
   if (r.audit && r.audit->false_negative) line += fmt::format("  passed {}", percent(r.audit->false_negative->value));
-  if (done && *done > 0)
-    line +=
-        fmt::format("  {:.0f} %  {} left", 100 * *done, human_seconds(r.seconds / *done * std::max(0.0, 1 - *done)));
-  return line;
+  return line + time_left(r.seconds, done);
+}
+
+std::string time_left(double seconds, std::optional<double> done) {
+  if (!done || *done <= 0) return "";
+  return fmt::format("  {:.0f} %  {} left", 100 * *done, human_seconds(seconds / *done * std::max(0.0, 1 - *done)));
 }
 
 }  // namespace nodup::cli

@@ -51,6 +51,23 @@ class ByteBuffer {
   std::size_t capacity_ = 0;
 };
 
+// What a filter answers for each record of a batch. Growing forgets the content.
+class Answers {
+ public:
+  bool* room_for(std::size_t records) {
+    if (records > room_) {
+      room_ = 2 * records;
+      answers_ = std::make_unique_for_overwrite<bool[]>(room_);
+    }
+    return answers_.get();
+  }
+  const bool* data() const { return answers_.get(); }
+
+ private:
+  std::unique_ptr<bool[]> answers_;
+  std::size_t room_ = 0;
+};
+
 // A record that has no key or no time, with the reason in words ("no field user", "broken JSON: ...").
 struct BadRecord {
   std::size_t index;  // in its batch
@@ -78,6 +95,9 @@ struct Batch {
   // record after record.
   std::size_t fields_per_record = 0;
   std::vector<Digest> fields;
+
+  // By whoever asks a filter before the batch has its turn in input order, after keep_keyed: one for each digest.
+  Answers answers;
 
   std::size_t size() const { return ends.size(); }
   std::uint64_t begin(std::size_t i) const { return i == 0 ? 0 : ends[i - 1] + 1; }
