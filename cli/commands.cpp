@@ -10,6 +10,7 @@ namespace {
 // THE list of commands.
 constexpr CommandEntry kCommands[] = {
     {"", make_dedup},
+    {"join", make_join},
     {"plan", make_plan},
     {"info", make_info},
     {"generate", make_generate},
