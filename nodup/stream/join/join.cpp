@@ -329,14 +329,19 @@ Join::Made Join::make_rows_of(std::string_view left, bool has_key, std::uint64_t
     return may_write && !stopped_;
   };
   bool fits = true;
+  Made made = Made::done;
   if (key == KeyTable::kNone || !right_rows_.has_any(key)) {
     if (!writes_unmatched() || (!has_key && options_.on_bad == OnBadRecord::drop)) return Made::done;
     if (!worker.joiner.write_alone(left, worker.rows)) return has_key ? Made::bad : Made::done;
     fits = end_row();
   } else {
     if (!writes_matched()) return Made::done;
-    if (!worker.joiner.take_left(left)) return Made::bad;
-    if (keeps_right_rows()) {
+    if (!worker.joiner.take_left(left)) {
+      // It has a match, but cannot be put together with it: no match, then.
+      made = Made::bad;
+      if (writes_unmatched() && options_.on_bad != OnBadRecord::drop && worker.joiner.write_alone(left, worker.rows))
+        fits = end_row();
+    } else if (keeps_right_rows()) {
       fits = right_rows_.for_each(key, [&](std::uint64_t place) {
         worker.joiner.write_joined(store_.read(place, worker.scratch), worker.rows);
         return end_row();
@@ -346,7 +351,7 @@ Join::Made Join::make_rows_of(std::string_view left, bool has_key, std::uint64_t
       fits = end_row();
     }
   }
-  if (fits) return Made::done;
+  if (fits) return made;
   // Too many to wait: this row's are made again when they can be written.
   if (!may_write) {
     worker.rows.resize(before);

@@ -86,10 +86,10 @@ void RowStore::share_memory(std::uint64_t others) {
   others_ = others;
   make_way();
   if (others_ + in_memory_ <= options_.memory) return;
-  throw Error(
-      fmt::format("the keys of the smaller side and its matches take {}, besides a chunk of rows of {}; the limit on "
-                  "memory is {}: give more --memory",
-                  human_bytes(others_), human_bytes(in_memory_), human_bytes(options_.memory)));
+  throw Error(fmt::format(
+      "the keys of the smaller side, and where their rows are, take {} at least; the limit is {}: give more "
+      "--memory",
+      human_bytes(others_ + in_memory_), human_bytes(options_.memory)));
 }
 
 // The last chunk is still appended to. A single row larger than the allowance stays while it is the last.
