@@ -171,8 +171,8 @@ std::vector<Flag> JoinCommand::flags() {
 void JoinCommand::check_options() {
   if (on_.empty()) throw UsageError("what is the key? Say --on KEY, e.g. --on json:user\nSee `nodup join --help`.");
   if (paths_.size() != 2)
-    throw UsageError(fmt::format("a join has two inputs, LEFT and RIGHT; {} given (`-` is standard input)",
-                                 paths_.empty() ? "none is" : std::to_string(paths_.size()) + " are"));
+    throw UsageError(fmt::format("a join has two inputs, LEFT and RIGHT, and {} given (`-` is standard input)",
+                                 paths_.size() == 1 ? "one is" : fmt::format("{} are", paths_.size())));
   if (paths_[0] == "-" && paths_[1] == "-") throw UsageError("standard input (-) can be read only once");
   if (output_ == "-") output_.clear();
   left_.key = on_;

@@ -136,16 +136,22 @@ void Join::note_bad(bool left, const Batch& batch, const BadRecord& bad) {
   ++(left ? counts_.left : counts_.right).bad_records;
 }
 
-// Visits the records with a key.
+// visit(record, whether it has a key), header rows not.
 template <class Visit>
-static void each_keyed(const Batch& batch, Visit&& visit) {
+static void each_row(const Batch& batch, Visit&& visit) {
   auto bad = batch.bad.begin();
   for (std::size_t i = batch.header; i < batch.size(); ++i) {
-    if (bad != batch.bad.end() && bad->index == i)
-      ++bad;
-    else
-      visit(i);
+    const bool has_key = bad == batch.bad.end() || bad->index != i;
+    if (!has_key) ++bad;
+    visit(i, has_key);
   }
+}
+
+template <class Visit>
+static void each_keyed(const Batch& batch, Visit&& visit) {
+  each_row(batch, [&](std::size_t i, bool has_key) {
+    if (has_key) visit(i);
+  });
 }
 
 // ---- the smaller side
@@ -156,7 +162,7 @@ void Join::keep_right() {
       [this](Batch& batch, Worker&) {
         learn_right_columns(batch);
         take_memory(keeps_right_rows() ? batch.size() : 0, batch.size(), 0);
-        each_keyed(batch, [&](std::size_t i) { add_right_row(batch, i, table_.add(batch.digests[i])); });
+        each_keyed(batch, [&](std::size_t i) { add_right_row(batch, i, add_key(batch, i)); });
       });
 }
 
@@ -166,13 +172,10 @@ void Join::keep_left() {
       [this](Batch& batch, Worker&) {
         take_memory(0, batch.size(), batch.size());
         if (batch.header == 1) left_header_ = batch.record(0);
-        auto bad = batch.bad.begin();
-        for (std::size_t i = batch.header; i < batch.size(); ++i) {
-          const bool has_key = bad == batch.bad.end() || bad->index != i;
-          if (!has_key) ++bad;
-          left_rows_.push_back(
-              {store_.append(left_text(batch, i)), has_key ? table_.add(batch.digests[i]) : KeyTable::kNone});
-        }
+        each_row(batch, [&](std::size_t i, bool has_key) {
+          const std::uint64_t key = has_key ? add_key(batch, i) : KeyTable::kNone;
+          left_rows_.push_back({store_.append(left_text(batch, i)), key});
+        });
       });
 }
 
@@ -186,6 +189,11 @@ void Join::take_memory(std::uint64_t more_rows, std::uint64_t more_keys, std::ui
   const std::lock_guard lock(counts_lock_);
   counts_.memory_bytes = std::max(counts_.memory_bytes, others + store_.bytes_in_memory());
   counts_.file_bytes = store_.bytes_in_file();
+}
+
+std::uint64_t Join::add_key(const Batch& batch, std::size_t record) {
+  if (record + kPrefetchAhead < batch.size()) table_.prefetch(batch.digests[record + kPrefetchAhead]);
+  return table_.add(batch.digests[record]);
 }
 
 void Join::add_right_row(const Batch& batch, std::size_t record, std::uint64_t key) {
@@ -301,6 +309,7 @@ void Join::make_rows(Batch& batch, Worker& worker, bool may_write) {
   }
   for (; worker.next < batch.size(); ++worker.next) {
     const std::size_t i = worker.next;
+    if (worker.keys[i] == KeyTable::kNone && !writes_unmatched()) continue;
     while (worker.next_bad < batch.bad.size() && batch.bad[worker.next_bad].index < i) ++worker.next_bad;
     const bool has_key = worker.next_bad == batch.bad.size() || batch.bad[worker.next_bad].index != i;
     switch (make_rows_of(left_text(batch, i), has_key, worker.keys[i], worker, may_write)) {

@@ -121,6 +121,7 @@ class Join {
   void write_kept();
 
   void take_memory(std::uint64_t more_rows, std::uint64_t more_keys, std::uint64_t more_left_rows);
+  std::uint64_t add_key(const Batch& batch, std::size_t record);
   void add_right_row(const Batch& batch, std::size_t record, std::uint64_t key);
   void learn_right_columns(const Batch& batch);
   void build_filter();
