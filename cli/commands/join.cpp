@@ -144,9 +144,8 @@ std::vector<Flag> JoinCommand::flags() {
       {"-o,--output", "FILE", out, "write to FILE instead of standard output; it appears when it is complete", "",
        [&](S v) { output_ = file_name(v); }, true},
       {"--memory", "SIZE", out, "memory for what is kept, e.g. 2G (default: half of the machine's)",
-       "Rows beyond it go to a temporary file in $TMPDIR, or /tmp. Keys must fit: 64 to 112 bytes for each of the "
-       "smaller "
-       "side.",
+       "Rows beyond it go to a temporary file in $TMPDIR, or /tmp. Keys of the smaller side stay in memory, with up to "
+       "130 bytes each.",
        [&](S v) { memory_ = memory_limit(v); }},
       {"--stats",
        "FORMAT",

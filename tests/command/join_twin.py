@@ -223,7 +223,7 @@ def column_parts(left, l, right):
     if left.kind == "col":
         return l.begin, l.end
     text = l.raw
-    if any(c in text for c in b',"\n\r'):
+    if right.quoted and any(c in text for c in b',"\n\r'):
         text = b'"' + text.replace(b'"', b'""') + b'"'
     return text, b""
 

@@ -123,7 +123,11 @@ TEST(RowStore, RowsMakeWayForWhatIsBuiltOverThem) {
   EXPECT_LE(store.bytes_in_memory(), (1 << 20) - 800'000);
   ByteBuffer scratch;
   for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(store.read(places[i], scratch), rows[i]);
-  EXPECT_THROW(store.share_memory(1 << 20), Error);
+  store.share_memory(1 << 20);
+  EXPECT_EQ(store.bytes_in_memory(), 0);
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(store.read(places[i], scratch), rows[i]);
+  EXPECT_EQ(store.read(store.append("one more"), scratch), "one more");
+  EXPECT_THROW(store.share_memory((1 << 20) + 1), Error);
 }
 
 TEST(RowStore, LeavesNoFileBehindAndNamesAFolderThatIsNotThere) {

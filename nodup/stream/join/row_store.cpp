@@ -20,7 +20,7 @@ namespace nodup {
 namespace {
 
 // A chunk is written in one piece, and a large one costs nothing: what is not touched takes no memory. A small
-// allowance gets small chunks, since the last always stays in memory.
+// allowance gets small chunks: the last stays in memory while rows are appended to it.
 constexpr std::uint64_t kLargestChunk = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSmallestChunk = std::uint64_t{4} << 10;
 constexpr std::uint64_t kChunksInAllowance = 16;
@@ -45,12 +45,12 @@ RowStore::~RowStore() {
 std::uint64_t RowStore::append(std::string_view row) {
   const Length length = row.size();
   const std::uint64_t needed = sizeof length + row.size();
-  if (chunks_.empty() || chunks_.back().bytes.capacity() - chunks_.back().size < needed) {
+  if (moved_ == chunks_.size() || chunks_.back().bytes.capacity() - chunks_.back().size < needed) {
     if (chunks_.size() > std::numeric_limits<std::uint32_t>::max())
       throw Error("too many rows for a join: split the input");
     chunks_.push_back({.bytes = ByteBuffer(std::max(chunk_bytes_, needed))});
     in_memory_ += chunks_.back().bytes.capacity();
-    make_way();
+    make_way(chunks_.size() - 1);
   }
   Chunk& chunk = chunks_.back();
   const std::uint64_t offset = chunk.size;
@@ -84,7 +84,7 @@ std::string_view RowStore::read(std::uint64_t place, ByteBuffer& scratch) const 
 
 void RowStore::share_memory(std::uint64_t others) {
   others_ = others;
-  make_way();
+  make_way(chunks_.size());
   if (others_ + in_memory_ <= options_.memory) return;
   throw Error(fmt::format(
       "the keys of the smaller side, and where their rows are, take {} at least; the limit is {}: give more "
@@ -92,9 +92,9 @@ void RowStore::share_memory(std::uint64_t others) {
       human_bytes(others_ + in_memory_), human_bytes(options_.memory)));
 }
 
-// The last chunk is still appended to. A single row larger than the allowance stays while it is the last.
-void RowStore::make_way() {
-  while (others_ + in_memory_ > options_.memory && moved_ + 1 < chunks_.size()) move_to_file(chunks_[moved_++]);
+// Some of the first `most` chunks go, as many as must.
+void RowStore::make_way(std::size_t most) {
+  while (others_ + in_memory_ > options_.memory && moved_ < most) move_to_file(chunks_[moved_++]);
 }
 
 void RowStore::move_to_file(Chunk& chunk) {

@@ -49,7 +49,7 @@ class RowStore {
     std::uint64_t file_offset = 0;  // where it is once its bytes are gone
   };
 
-  void make_way();
+  void make_way(std::size_t most);
   void move_to_file(Chunk& chunk);
   void open_file();
   void read_file(char* to, std::uint64_t size, std::uint64_t offset) const;
