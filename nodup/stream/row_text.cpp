@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "nodup/stream/keys/json_text.hpp"
 #include "nodup/stream/keys/json_tokens.hpp"
 
@@ -47,12 +45,6 @@ bool JsonMembers::read(std::string_view record) {
     }
   }
   return tokens_->done() || broken("something follows the end of the value");
-}
-
-const JsonMembers::Member* JsonMembers::find(std::string_view name) const {
-  const auto found =
-      std::find_if(members_.begin(), members_.end(), [&](const Member& member) { return member.name == name; });
-  return found == members_.end() ? nullptr : &*found;
 }
 
 // Passes a name and its colon.

@@ -41,7 +41,6 @@ class JsonMembers {
 
   // In the record's order, until the next read().
   std::span<const Member> members() const { return members_; }
-  const Member* find(std::string_view name) const;       // the first of that name, or nullptr
   const std::string& reason() const { return reason_; }  // "broken JSON: a colon is missing"
 
  private:

@@ -87,7 +87,7 @@ class ColKey final : public Key {
   ColKey(const Wanted& wanted, const KeyContext& context) : cutter_(context.format) {
     if (!wanted.key.empty()) columns_ = parse_columns(wanted.key, "--key");
     key_columns_ = columns_.size();
-    each_field_ = context.each_field && has_key();
+    each_field_ = context.each_field;
     has_time_ = !wanted.time.empty();
     if (has_time_) {
       const std::vector<Column> time = parse_columns(wanted.time, "--time");

@@ -41,7 +41,7 @@ class JsonKey final : public Key {
         found_(tree_.names.size()),
         by_lines_(context.format.separator == '\n'),
         by_text_(context.by_text),
-        each_field_(context.each_field && key_slots > 0) {}
+        each_field_(context.each_field) {}
 
   // All records of a batch are indexed at once: that is 20 ns per record of 100 bytes cheaper than one after the other.
   // It gives the same tokens, because a newline is a blank between tokens and an error inside a string. Any error, and
@@ -112,13 +112,10 @@ class JsonKey final : public Key {
   bool frame_found() {
     frame_.clear();
     for (std::size_t slot = 0; slot < key_slots_; ++slot) {
-      Found found = found_[slot];
+      const Found& found = found_[slot];
       if (found.tag == FieldTag::missing) return missing(slot);
-      if (by_text_ && found.tag != FieldTag::compound) {
-        if (found.tag == FieldTag::literal && found.bytes == "null") return is_null(slot);
-        found.tag = FieldTag::text;
-      }
-      frame_.add(found.tag, found.bytes);
+      if (by_text_ && found.tag == FieldTag::literal && found.bytes == "null") return is_null(slot);
+      frame_.add(by_text_ && found.tag != FieldTag::compound ? FieldTag::text : found.tag, found.bytes);
     }
     return true;
   }
