@@ -266,13 +266,15 @@ int SetChange::run(Monitor& monitor) {
   }
   const Hasher hasher(seed_);
   OrderedBatches batches(*reader_, {.threads = typed_.threads,
-                                    .make_prepare = [&]() -> OrderedBatches::Step {
-                                      return [&, key = std::shared_ptr<Key>(make_key(key_, context))](Batch& batch) {
-                                        key->extract(batch, hasher);
-                                        keep_keyed(batch);
-                                      };
+                                    .make_steps = [&]() -> OrderedBatches::Steps {
+                                      return {
+                                          .prepare =
+                                              [&, key = std::shared_ptr<Key>(make_key(key_, context))](Batch& batch) {
+                                                key->extract(batch, hasher);
+                                                keep_keyed(batch);
+                                              },
+                                          .finish = [&](Batch& batch) { finish(batch); }};
                                     },
-                                    .finish = [&](Batch& batch) { finish(batch); },
                                     .on_failure = [&] { monitor.wake(); }});
   std::exception_ptr failure;
   try {

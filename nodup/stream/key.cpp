@@ -38,9 +38,9 @@ void KeyFrame::hash_fields(const Hasher& hasher, Digest* digests) const {
   for (std::size_t at = 0; at < used_; ++digests) {
     std::uint64_t length;
     std::memcpy(&length, buffer_.data() + at + 1, sizeof length);
-    const std::size_t size = 1 + sizeof length + length;
-    *digests = hasher({buffer_.data() + at, size});
-    at += size;
+    const std::string_view field(buffer_.data() + at, kHead + length);
+    *digests = hasher(by_text_ ? field.substr(kHead) : field);
+    at += field.size();
   }
 }
 

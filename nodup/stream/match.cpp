@@ -25,14 +25,15 @@ Match::Match(BatchReader& reader, const Hasher& hasher, Options options)
 
 void Match::run() {
   OrderedBatches(reader_, {.threads = options_.threads,
-                           .make_prepare = [this]() -> OrderedBatches::Step {
-                             return [this, key = std::shared_ptr<Key>(options_.make_key())](Batch& batch) {
-                               key->extract(batch, hasher_);
-                               keep_keyed(batch);
-                               options_.ask(batch, batch.answers.room_for(batch.digests.size()));
-                             };
+                           .make_steps = [this]() -> OrderedBatches::Steps {
+                             return {.prepare =
+                                         [this, key = std::shared_ptr<Key>(options_.make_key())](Batch& batch) {
+                                           key->extract(batch, hasher_);
+                                           keep_keyed(batch);
+                                           options_.ask(batch, batch.answers.room_for(batch.digests.size()));
+                                         },
+                                     .finish = [this](Batch& batch) { finish(batch); }};
                            },
-                           .finish = [this](Batch& batch) { finish(batch); },
                            .on_failure = options_.on_failure})
       .run();
 }

@@ -33,20 +33,20 @@ Pipeline::Pipeline(BatchReader& reader, AnyFilter& filter, const Hasher& hasher,
 }
 
 void Pipeline::run() {
-  OrderedBatches(reader_, {.threads = options_.threads,
-                           .make_prepare = [this]() -> OrderedBatches::Step {
-                             return [this, key = std::shared_ptr<Key>(options_.make_key())](Batch& batch) {
-                               key->extract(batch, hasher_);
-                               clock_.refuse_future(batch);
-                               keep_keyed(batch, clock_.base() == TimeBase::event);
-                             };
-                           },
-                           .finish =
-                               [this](Batch& batch) {
-                                 const std::lock_guard judging(judge_lock_);
-                                 judge(batch);
-                               },
-                           .on_failure = options_.on_failure})
+  const auto make_steps = [this]() -> OrderedBatches::Steps {
+    return {.prepare =
+                [this, key = std::shared_ptr<Key>(options_.make_key())](Batch& batch) {
+                  key->extract(batch, hasher_);
+                  clock_.refuse_future(batch);
+                  keep_keyed(batch, clock_.base() == TimeBase::event);
+                },
+            .finish =
+                [this](Batch& batch) {
+                  const std::lock_guard judging(judge_lock_);
+                  judge(batch);
+                }};
+  };
+  OrderedBatches(reader_, {.threads = options_.threads, .make_steps = make_steps, .on_failure = options_.on_failure})
       .run();
 }
 

@@ -84,7 +84,7 @@ std::vector<Column> parse_columns(std::string_view specification, std::string_vi
 
 class ColKey final : public Key {
  public:
-  ColKey(const Wanted& wanted, const KeyContext& context) : cutter_(context.format) {
+  ColKey(const Wanted& wanted, const KeyContext& context) : cutter_(context.format), frame_(context.by_text) {
     if (!wanted.key.empty()) columns_ = parse_columns(wanted.key, "--key");
     key_columns_ = columns_.size();
     each_field_ = context.each_field;
@@ -226,7 +226,7 @@ class ColKey final : public Key {
   Digest hash(const Hasher& hasher) {
     frame_.clear();
     for (const std::size_t place : key_places_) frame_.add(FieldTag::text, values_[place]);
-    return hasher(frame_.bytes());
+    return frame_.hash(hasher);
   }
 
   bool read_tick(Tick& tick, std::string& reason) const {

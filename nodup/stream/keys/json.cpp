@@ -41,7 +41,8 @@ class JsonKey final : public Key {
         found_(tree_.names.size()),
         by_lines_(context.format.separator == '\n'),
         by_text_(context.by_text),
-        each_field_(context.each_field) {}
+        each_field_(context.each_field),
+        frame_(context.by_text) {}
 
   // All records of a batch are indexed at once: that is 20 ns per record of 100 bytes cheaper than one after the other.
   // It gives the same tokens, because a newline is a blank between tokens and an error inside a string. Any error, and
@@ -63,7 +64,7 @@ class JsonKey final : public Key {
                              static_cast<std::size_t>(record.data() - block.data()) + record.size());
       Tick tick = 0;
       if ((together || tokens_.index_record(record, reason_)) && walk(record) && frame_found() && read_tick(tick)) {
-        if (has_key()) batch.digests[i] = hasher(frame_.bytes());
+        if (has_key()) batch.digests[i] = frame_.hash(hasher);
         if (each_field_) frame_.hash_fields(hasher, batch.fields.data() + i * key_slots_);
       } else {
         if (has_key()) batch.digests[i] = {};
@@ -115,7 +116,7 @@ class JsonKey final : public Key {
       const Found& found = found_[slot];
       if (found.tag == FieldTag::missing) return missing(slot);
       if (by_text_ && found.tag == FieldTag::literal && found.bytes == "null") return is_null(slot);
-      frame_.add(by_text_ && found.tag != FieldTag::compound ? FieldTag::text : found.tag, found.bytes);
+      frame_.add(found.tag, found.bytes);
     }
     return true;
   }

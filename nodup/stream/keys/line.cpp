@@ -37,17 +37,13 @@ class LineKey final : public Key {
       from = ends[i] + 1;
     }
   }
-  void hash_texts(Batch& batch, const Hasher& hasher) {
-    for (std::size_t i = batch.header; i < batch.size(); ++i) {
-      frame_.clear();
-      frame_.add(FieldTag::text, without_carriage_return(batch.row(i), format_));
-      batch.digests[i] = hasher(frame_.bytes());
-    }
+  void hash_texts(Batch& batch, const Hasher& hasher) const {
+    for (std::size_t i = batch.header; i < batch.size(); ++i)
+      batch.digests[i] = hasher(without_carriage_return(batch.row(i), format_));
   }
 
   RecordFormat format_;
   bool by_text_, each_field_;
-  KeyFrame frame_;
 };
 
 }  // namespace
