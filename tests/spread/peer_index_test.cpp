@@ -212,7 +212,7 @@ TEST(PeerIndex, ReplicasAgreeWhateverHappensToMessages) {
 
 TEST(PeerIndex, MessagesAreSavedAndLoaded) {
   PeerIndex index(1);
-  index.publish(set_of(KeyMaker(1).make(60)));
+  index.publish(set_of(KeyMaker(1).make(120)));
   index.publish(set_of(KeyMaker(2).make(10)));
   const PeerUpdate update = index.everything();
   ASSERT_EQ(update.parts.size(), 2u);
