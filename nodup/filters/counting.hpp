@@ -66,7 +66,6 @@ class Counting {
     for (std::uint64_t i = 0; i < params_.probes; ++i) fresh += counters_.increment(places_.at(d, i)) == 0;
     above_zero_ += fresh;
     ++keys_;
-    ++changes_;
     return fresh > 0;
   }
   // Stops at the first counter that is zero, the second on average: a row of such filters asks many in vain.
@@ -83,7 +82,6 @@ class Counting {
     for (std::uint64_t i = 0; i < params_.probes; ++i) gone += counters_.decrement(places_.at(d, i)) == 1;
     above_zero_ -= gone;
     keys_ -= keys_ > 0;  // a key whose counters are all saturated can be erased more often than it was added
-    ++changes_;
     return Erased::removed;
   }
   void prefetch(Digest d) const noexcept { prefetch(d, params_.probes); }
@@ -97,8 +95,6 @@ class Counting {
   const CounterArray& counters() const { return counters_; }
   std::uint64_t above_zero() const { return above_zero_; }
   std::uint64_t saturated() const { return counters_.count_saturated(); }
-  // Grows with every change since it was made or loaded: whoever keeps a copy sees whether it is still good.
-  std::uint64_t changes() const { return changes_; }
   // By the counters, so that it also holds past the capacity and after erasing.
   Rates rates() const {
     const double fill = static_cast<double>(above_zero_) / static_cast<double>(places_.used());
@@ -118,7 +114,6 @@ class Counting {
     counters_.add(other.counters_);
     above_zero_ = counters_.count_above_zero();
     keys_ += other.keys_;
-    ++changes_;
   }
 
   // counters u64 | probes u64 | capacity u64 | keys held u64 | counters of 4 bits, in words
@@ -150,7 +145,6 @@ class Counting {
   CounterArray counters_;
   std::uint64_t above_zero_ = 0;
   std::uint64_t keys_;
-  std::uint64_t changes_ = 0;
 };
 
 static_assert(Filter<Counting> && Mergeable<Counting> && Erasable<Counting> && Countable<Counting>);

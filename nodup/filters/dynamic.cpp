@@ -164,7 +164,6 @@ void Dynamic::join_with_another(std::size_t changed) noexcept {
     filters_[first].merge(filters_[second]);
     filters_.erase(filters_.begin() + static_cast<std::ptrdiff_t>(second));
     most_above_zero_.pop_back();
-    ++rearrangements_;
     return;
   }
 }
@@ -262,9 +261,7 @@ void Dynamic::unite(const Dynamic& other, Union plan) {
   for (Counting& fresh : plan.fresh) append(std::move(fresh));
   for (std::size_t i = 0; i < plan.places.size(); ++i)
     if (other.filters_[i].above_zero() > 0) filters_[plan.places[i]].merge(other.filters_[i]);
-  if (!appended) return;
-  std::ranges::stable_sort(filters_, std::greater(), &Counting::above_zero);
-  ++rearrangements_;
+  if (appended) std::ranges::stable_sort(filters_, std::greater(), &Counting::above_zero);
 }
 
 void Dynamic::merge(const Dynamic& other) { unite(other, plan_union(other)); }

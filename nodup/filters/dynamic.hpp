@@ -83,13 +83,11 @@ class Dynamic {
   Rates rates() const;
   Facts facts() const;
 
-  // The row itself, for those who send it to others: inserts change filter(open()) alone. filter(i).changes() tells
-  // whether that one changed; after rearrangements() has grown, filters stand in other places than before.
+  // The row itself, for those who send it to others: inserts change filter(open()) alone.
   std::size_t filter_count() const { return filters_.size(); }
   const Counting& filter(std::size_t i) const { return filters_[i]; }
-  std::size_t open()
-      const noexcept;  // the first that is not full; the last if all are, which takes more than it should
-  std::uint64_t rearrangements() const { return rearrangements_; }
+  // The first that is not full; the last if all are, which takes more than it should.
+  std::size_t open() const noexcept;
 
   // Each filter of `other` is added to one of ours where both fit into one, or appended. Throws Error, and changes
   // nothing, when the parameters differ, or the error or the memory would be more than was promised: two sets whose
@@ -124,7 +122,6 @@ class Dynamic {
   Params params_;
   std::vector<std::uint64_t> most_above_zero_;  // of each filter by its place in the row
   std::vector<Counting> filters_;               // at least one; those that make_room made ready are empty, at the end
-  std::uint64_t rearrangements_ = 0;
 };
 
 }  // namespace nodup

@@ -178,14 +178,12 @@ TEST(Dynamic, GrowsSensiblyFromTooLittleMemory) {
 TEST(Dynamic, InsertsChangeTheOpenFilterAlone) {
   Dynamic filter(Dynamic::fit({.keys = 1000, .error = 1e-3}));
   fill(filter, KeyMaker(24).make(3500));
-  std::vector<std::uint64_t> changes;
-  for (std::size_t i = 0; i < filter.filter_count(); ++i) changes.push_back(filter.filter(i).changes());
+  std::vector<std::uint64_t> keys;
+  for (std::size_t i = 0; i < filter.filter_count(); ++i) keys.push_back(filter.filter(i).keys());
   const std::size_t open = filter.open();
   fill(filter, KeyMaker(25).make(10));
-  ASSERT_EQ(filter.filter_count(), changes.size());
-  for (std::size_t i = 0; i < changes.size(); ++i)
-    EXPECT_EQ(filter.filter(i).changes(), changes[i] + (i == open ? 10 : 0)) << i;
-  EXPECT_EQ(filter.rearrangements(), 0u);
+  ASSERT_EQ(filter.filter_count(), keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(filter.filter(i).keys(), keys[i] + (i == open ? 10 : 0)) << i;
 }
 
 TEST(Dynamic, ShrinksWhenKeysHaveGone) {
@@ -198,7 +196,6 @@ TEST(Dynamic, ShrinksWhenKeysHaveGone) {
   EXPECT_LT(filter.bytes(), bytes / 2);
   for (std::size_t i = 4500; i < 5000; ++i) EXPECT_TRUE(filter.contains(keys[i]));
   EXPECT_LE(filter.rates().false_positive, 1e-4);
-  EXPECT_GT(filter.rearrangements(), 0u);
 }
 
 // Two filters that both look as if they had the key: nothing is touched.
