@@ -9,11 +9,8 @@ namespace {
 
 // THE list of commands.
 constexpr CommandEntry kCommands[] = {
-    {"", make_dedup},
-    {"plan", make_plan},
-    {"info", make_info},
-    {"generate", make_generate},
-    {"completions", make_completions},
+    {"", make_dedup},    {"set", make_set},   {"match", make_match},       {"join", make_join},
+    {"plan", make_plan}, {"info", make_info}, {"generate", make_generate}, {"completions", make_completions},
     {"man", make_man},
 };
 

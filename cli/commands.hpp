@@ -8,6 +8,9 @@ namespace nodup::cli {
 class Command;
 
 std::unique_ptr<Command> make_dedup();
+std::unique_ptr<Command> make_set();
+std::unique_ptr<Command> make_match();
+std::unique_ptr<Command> make_join();
 std::unique_ptr<Command> make_plan();
 std::unique_ptr<Command> make_info();
 std::unique_ptr<Command> make_generate();

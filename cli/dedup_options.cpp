@@ -146,17 +146,7 @@ std::vector<Flag> dedup_flags(DedupOptions& o) {
            "all events.",
            [&](S v) { o.audit = audit_share(v); }, true},
           threads_flag(o.threads),
-          {"--stats",
-           "FORMAT",
-           talk,
-           "statistics on standard error: text (default), json or none",
-           "",
-           [&](S v) {
-             using Stats = DedupOptions::Stats;
-             o.stats = choice<Stats>(v, {{"text", Stats::text}, {"json", Stats::json}, {"none", Stats::none}});
-           },
-           false,
-           {"text", "json", "none"}},
+          stats_flag(o.stats),
       },
       std::back_inserter(flags));
   std::ranges::move(talk_flags(o.talk), std::back_inserter(flags));

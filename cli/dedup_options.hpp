@@ -46,7 +46,7 @@ struct DedupOptions : RecordOptions {
 
   OnBadRecord on_bad = OnBadRecord::pass;
   unsigned threads = 1;
-  enum class Stats { text, json, none } stats = Stats::text;
+  Stats stats = Stats::text;
   TalkOptions talk;
 };
 

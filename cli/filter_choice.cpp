@@ -271,6 +271,11 @@ void check_resumed(const DedupOptions& options, const SavedFilter& state) {
   const auto key = state.notes.find("key");
   if (key == state.notes.end())
     throw Error(fmt::format("{} is a saved filter but not the state of a stream", options.state));
+  if (state.notes.contains("compare"))
+    throw Error(fmt::format(
+        "{} is a set made by `nodup set`, which compares keys in another way than a stream does: ask it with "
+        "`nodup match`, or give another --state",
+        options.state));
   if (key->second != options.key) differs("the key", key->second, options.key, "--key");
   const auto records = state.notes.find("records");
   if (records == state.notes.end() || records->second != records_note(options))

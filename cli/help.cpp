@@ -94,7 +94,8 @@ std::string bash_completions() {
   std::string cases, values;
   for_each_command([&](Command& command, const std::vector<Flag>& flags) {
     if (!command.text().name.empty())
-      cases += fmt::format("    {}) words=\"{}\" ;;\n", command.text().name, flag_words(flags));
+      cases += fmt::format("    {}) words=\"{}\" verbs=\"{}\" ;;\n", command.text().name, flag_words(flags),
+                           command.text().verbs);
     else
       cases += fmt::format("    *) words=\"{}\" ;;\n", flag_words(flags));
     for (const Flag& flag : flags)
@@ -107,16 +108,18 @@ std::string bash_completions() {
   const std::size_t end = cases.find('\n', star) + 1;
   cases = cases.substr(0, star) + cases.substr(end) + cases.substr(star, end - star);
   return fmt::format(
-      "_nodup() {{\n  local current=${{COMP_WORDS[COMP_CWORD]}} words\n"
+      "_nodup() {{\n  local current=${{COMP_WORDS[COMP_CWORD]}} words verbs\n"
       "  case ${{COMP_WORDS[COMP_CWORD-1]}} in\n{}  esac\n  case ${{COMP_WORDS[1]}} in\n{}  esac\n"
       "  [[ $COMP_CWORD -eq 1 ]] && words=\"$words {}\"\n"
+      "  [[ $COMP_CWORD -eq 2 && $verbs ]] && {{ COMPREPLY=($(compgen -W \"$verbs $words\" -- \"$current\")); return; "
+      "}}\n"
       "  if [[ $current == -* || $COMP_CWORD -eq 1 ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$current\")); fi\n"
       "}}\ncomplete -o default -F _nodup nodup\n",
       values, cases, command_names());
 }
 
 std::string zsh_completions() {
-  std::string text = "#compdef nodup\n_nodup() {\n  local -a flags\n  case $words[2] in\n";
+  std::string text = "#compdef nodup\n_nodup() {\n  local -a flags verbs\n  case $words[2] in\n";
   std::string fallback;
   for_each_command([&](Command& command, const std::vector<Flag>& flags) {
     std::string list;
@@ -129,12 +132,14 @@ std::string zsh_completions() {
                                                  : fmt::format(":{}:({})", flag.value, fmt::join(flag.choices, " ")));
     }
     const std::string line =
-        fmt::format("    {}) flags=({}) ;;\n", command.text().name.empty() ? "*" : command.text().name, list);
+        fmt::format("    {}) flags=({}) verbs=({}) ;;\n", command.text().name.empty() ? "*" : command.text().name, list,
+                    command.text().verbs);
     (command.text().name.empty() ? fallback : text) += line;
   });
   return fmt::format(
-      "{}{}  esac\n  (( CURRENT == 2 )) && compadd {}\n  _arguments $flags '*:file:_files'\n}}\n_nodup \"$@\"\n", text,
-      fallback, command_names());
+      "{}{}  esac\n  (( CURRENT == 2 )) && compadd {}\n  (( CURRENT == 3 )) && compadd $verbs\n  _arguments $flags "
+      "'*:file:_files'\n}}\n_nodup \"$@\"\n",
+      text, fallback, command_names());
 }
 
 std::string fish_completions() {
@@ -145,6 +150,8 @@ std::string fish_completions() {
                                           : fmt::format("__fish_seen_subcommand_from {}", name);
     if (!name.empty())
       text += fmt::format("complete -c nodup -n __fish_use_subcommand -a {} -d \"{}\"\n", name, command.text().summary);
+    if (!command.text().verbs.empty())
+      text += fmt::format("complete -c nodup -n \"{}\" -a \"{}\"\n", when, command.text().verbs);
     for (const Flag& flag : flags)
       text += fmt::format("complete -c nodup -n \"{}\" -l {}{}{} -d \"{}\"\n", when, long_name(flag).substr(2),
                           flag.value.empty() ? "" : " -r",

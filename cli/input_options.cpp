@@ -82,15 +82,23 @@ Flag key_flag(std::string& key, std::string group, std::string brief) {
   return {"-k,--key", "KEY", std::move(group), std::move(brief), key_details(), [&](S v) { key = v; }, true};
 }
 
-Flag on_error_flag(OnBadRecord& on_bad, std::string brief, std::string detail) {
+void check_key(const std::string& key, const KeyContext& context) {
+  try {
+    (void)make_key(key, context);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+Flag on_error_flag(std::function<void(OnBadRecord)> set, std::string brief, std::string detail) {
   return {"--on-error",
           "POLICY",
           "Input",
           std::move(brief),
           std::move(detail),
-          [&](S v) {
-            on_bad = choice<OnBadRecord>(
-                v, {{"pass", OnBadRecord::pass}, {"drop", OnBadRecord::drop}, {"fail", OnBadRecord::fail}});
+          [set = std::move(set)](S v) {
+            set(choice<OnBadRecord>(
+                v, {{"pass", OnBadRecord::pass}, {"drop", OnBadRecord::drop}, {"fail", OnBadRecord::fail}}));
           },
           false,
           {"pass", "drop", "fail"}};
@@ -107,6 +115,19 @@ Flag threads_flag(unsigned& threads) {
             if (n < 1 || n > 256) throw Error(fmt::format("{} threads are out of range: 1 to 256", v));
             threads = static_cast<unsigned>(n);
           }};
+}
+
+Flag stats_flag(Stats& stats) {
+  return {"--stats",
+          "FORMAT",
+          "Reporting",
+          "statistics on standard error: text (default), json or none",
+          "",
+          [&](S v) {
+            stats = choice<Stats>(v, {{"text", Stats::text}, {"json", Stats::json}, {"none", Stats::none}});
+          },
+          false,
+          {"text", "json", "none"}};
 }
 
 std::vector<Flag> talk_flags(TalkOptions& o) {

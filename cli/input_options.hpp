@@ -31,8 +31,16 @@ std::vector<Flag> record_flags(RecordOptions& options);
 RecordFormat record_format(const RecordOptions& options);
 
 Flag key_flag(std::string& key, std::string group, std::string brief);
-Flag on_error_flag(OnBadRecord& on_bad, std::string brief, std::string detail);
+// A wrong key is known before anything is written. Throws UsageError.
+void check_key(const std::string& key, const KeyContext& context);
+Flag on_error_flag(std::function<void(OnBadRecord)> set, std::string brief, std::string detail);
+inline Flag on_error_flag(OnBadRecord& on_bad, std::string brief, std::string detail) {
+  return on_error_flag([&](OnBadRecord typed) { on_bad = typed; }, std::move(brief), std::move(detail));
+}
 Flag threads_flag(unsigned& threads);
+
+enum class Stats { text, json, none };
+Flag stats_flag(Stats& stats);
 
 struct TalkOptions {
   bool quiet = false;

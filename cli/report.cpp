@@ -6,19 +6,12 @@
 #include <fmt/format.h>
 
 #include "nodup/filters/registry.hpp"
+#include "nodup/stream/row_text.hpp"
 #include "nodup/text/units.hpp"
 
 namespace nodup::cli {
 
 namespace {
-
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
-std::uint64_t per_second(std::uint64_t count, double seconds) {
-  return seconds <= 0 ? 0 : static_cast<std::uint64_t>(static_cast<double>(count) / seconds);
-}
 
 template <class Row>
 void window_rows(const Report& r, Row&& row) {
@@ -59,6 +52,14 @@ std::string audit_json(const AuditReading& audit) {
 }
 
 }  // namespace
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::uint64_t per_second(std::uint64_t count, double seconds) {
+  return seconds <= 0 ? 0 : static_cast<std::uint64_t>(static_cast<double>(count) / seconds);
+}
 
 WindowReport make_window_report(const WindowSpan& asked, const AnyFilter& filter, Tick narrowest) {
   const WindowReading reading = filter.window();
@@ -123,16 +124,9 @@ std::string text_report(const Report& r) {
 }
 
 std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      out += fmt::format("\\{}", c);
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
-  return out + "\"";
+  std::string out;
+  append_json_string(out, text);
+  return out;
 }
 
 std::string json_report(const Report& r) {
@@ -165,10 +159,12 @@ std::string progress_line(const Report& r, std::optional<double> done) {
                 : fmt::format("  window {}", window_text(r.window->asked));
   if (r.audit && r.audit->false_positive) line += fmt::format("  lost {}", percent(r.audit->false_positive->value));
   if (r.audit && r.audit->false_negative) line += fmt::format("  passed {}", percent(r.audit->false_negative->value));
-  if (done && *done > 0)
-    line +=
-        fmt::format("  {:.0f} %  {} left", 100 * *done, human_seconds(r.seconds / *done * std::max(0.0, 1 - *done)));
-  return line;
+  return line + time_left(r.seconds, done);
+}
+
+std::string time_left(double seconds, std::optional<double> done) {
+  if (!done || *done <= 0) return "";
+  return fmt::format("  {:.0f} %  {} left", 100 * *done, human_seconds(seconds / *done * std::max(0.0, 1 - *done)));
 }
 
 }  // namespace nodup::cli

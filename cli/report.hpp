@@ -51,5 +51,9 @@ std::string json_string(std::string_view text);  // quoted and escaped
 
 // The line shown on a terminal while it runs. `done` is the share of the input read, where that is known.
 std::string progress_line(const Report& report, std::optional<double> done);
+std::string time_left(double seconds, std::optional<double> done);  // its end: "  42 %  3 s left", or nothing
+
+double share(std::uint64_t part, std::uint64_t whole);  // in percent
+std::uint64_t per_second(std::uint64_t count, double seconds);
 
 }  // namespace nodup::cli

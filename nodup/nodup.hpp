@@ -5,6 +5,7 @@
 
 #include "nodup/error.hpp"             // IWYU pragma: export
 #include "nodup/filters/blocked.hpp"   // IWYU pragma: export
+#include "nodup/filters/dynamic.hpp"   // IWYU pragma: export
 #include "nodup/filters/exact.hpp"     // IWYU pragma: export
 #include "nodup/filters/filter.hpp"    // IWYU pragma: export
 #include "nodup/filters/format.hpp"    // IWYU pragma: export
@@ -13,3 +14,4 @@
 #include "nodup/filters/standard.hpp"  // IWYU pragma: export
 #include "nodup/hash/hasher.hpp"       // IWYU pragma: export
 #include "nodup/plan/plan.hpp"         // IWYU pragma: export
+#include "nodup/sets/saved.hpp"        // IWYU pragma: export

@@ -174,10 +174,10 @@ Report Dedup::report(const Counts& counts) {
 }
 
 void Dedup::show(const Counts& counts, bool interrupted) {
-  if (options_.talk.quiet || options_.stats == DedupOptions::Stats::none) return;
+  if (options_.talk.quiet || options_.stats == Stats::none) return;
   Report shown = report(counts);
   shown.interrupted = interrupted;
-  std::string text = options_.stats == DedupOptions::Stats::json ? json_report(shown) : text_report(shown);
+  std::string text = options_.stats == Stats::json ? json_report(shown) : text_report(shown);
   text.pop_back();
   talk_.say(text);
 }
@@ -199,10 +199,7 @@ void Dedup::on_tick() {
     warn_if_past_goal();
     warn_if_shrunk(counts);
     if (!talk_.shows_progress() || counts.events == 0) return;
-    std::optional<double> done;
-    if (const auto total = reader_->bytes_total(); total && *total > 0)
-      done = static_cast<double>(reader_->bytes_taken()) / static_cast<double>(*total);
-    talk_.progress(progress_line(report(counts), done));
+    talk_.progress(progress_line(report(counts), reader_->share_taken()));
   });
 }
 
@@ -242,11 +239,7 @@ int Dedup::run() {
                      }},
                 std::chrono::milliseconds(250));
   const KeyContext context{.format = format_, .header = reader_->header(), .time = options_.time};
-  try {
-    (void)make_key(options_.key, context);  // a wrong key is known before anything is written
-  } catch (const Error& error) {
-    throw UsageError(error.what());
-  }
+  check_key(options_.key, context);
   const bool goes_on = resumed_.has_value();
   chosen_.emplace(choose_filter(options_, *reader_, std::move(resumed_)));
   for (const std::string& warning : chosen_->warnings) talk_.note("warning: " + warning);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "nodup/memory/pages.hpp"
 #include "nodup/memory/prefetch.hpp"
@@ -15,6 +16,7 @@ namespace nodup {
 // saturated and stays there: what it stands for is no longer known. One thread at a time.
 class CounterArray {
  public:
+  static constexpr std::uint64_t kBitsPerCounter = 4;
   static constexpr unsigned kMost = 15;
 
   explicit CounterArray(std::uint64_t counters) : pages_(bytes_for(counters)) {}
@@ -48,10 +50,32 @@ class CounterArray {
   }
 
   std::uint64_t count_above_zero() const noexcept {
-    return count([](std::uint64_t w) { return (w | w >> 1 | w >> 2 | w >> 3) & kUnits; });
+    return count([&](std::uint64_t i) { return units_above_zero(word(i)); });
+  }
+  // As if `other`, of the same size, were added.
+  std::uint64_t count_above_zero(const CounterArray& other) const noexcept {
+    return count([&](std::uint64_t i) { return units_above_zero(word(i) | other.word(i)); });
   }
   std::uint64_t count_saturated() const noexcept {
-    return count([](std::uint64_t w) { return w & w >> 1 & w >> 2 & w >> 3 & kUnits; });
+    return count([&](std::uint64_t i) {
+      const std::uint64_t w = word(i);
+      return w & w >> 1 & w >> 2 & w >> 3 & kUnits;
+    });
+  }
+
+  // A bit for every counter, set where it is above zero.
+  std::vector<std::uint64_t> above_zero() const {
+    std::vector<std::uint64_t> bits((words() + 3) / 4);
+    for (std::uint64_t i = 0; i < words(); ++i) {
+      // The lowest bits of the counters, every fourth bit, move together in four steps.
+      std::uint64_t w = units_above_zero(word(i));
+      w = (w | w >> 3) & 0x0303030303030303u;
+      w = (w | w >> 6) & 0x000F000F000F000Fu;
+      w = (w | w >> 12) & 0x000000FF000000FFu;
+      w = (w | w >> 24) & 0xFFFFu;
+      bits[i / 4] |= w << (i % 4 * 16);
+    }
+    return bits;
   }
 
   // As they lie in memory.
@@ -73,10 +97,12 @@ class CounterArray {
     const std::uint64_t over = sum >> 4 & (kLow & kUnits);  // 1 in every byte whose sum is above 15
     return (sum & kLow) | over * kMost;
   }
+  static std::uint64_t units_above_zero(std::uint64_t w) noexcept { return (w | w >> 1 | w >> 2 | w >> 3) & kUnits; }
+  // Adds up the ones that `select` leaves of each word's place.
   template <class Select>
   std::uint64_t count(Select&& select) const noexcept {
     std::uint64_t sum = 0;
-    for (std::uint64_t i = 0; i < words(); ++i) sum += static_cast<std::uint64_t>(std::popcount(select(word(i))));
+    for (std::uint64_t i = 0; i < words(); ++i) sum += static_cast<std::uint64_t>(std::popcount(select(i)));
     return sum;
   }
 

@@ -14,29 +14,30 @@ namespace {
 constexpr std::uint64_t kLineBits = 512;
 
 // Whole cache lines that hold `probes` slices of whole bits; infinity stays what it is.
-double rounded_bits(double bits, double probes) {
+double rounded_bits(double bits, double probes, double line) {
   const double slices = std::ceil(bits / probes) * probes;
-  return std::max(std::ceil(slices / kLineBits) * kLineBits, double{BloomParams::kFewestFittedBits});
+  return std::max(std::ceil(slices / line) * line, double{BloomParams::kFewestFittedBits});
 }
 
-double least_bits(theory::Placing placing, double keys, double error) {
+double least_bits(theory::Placing placing, double keys, double error, double line) {
   double least = HUGE_VAL;
   for (std::uint64_t probes = 1; probes <= BloomParams::kMostProbes; ++probes) {
     const auto k = static_cast<double>(probes);
-    least = std::min(least, rounded_bits(theory::bloom_bits(placing, k, keys, error), k));
+    least = std::min(least, rounded_bits(theory::bloom_bits(placing, k, keys, error), k, line));
   }
   return least;
 }
 }  // namespace
 
-BloomParams BloomParams::fit(const Goal& goal, theory::Placing placing) {
+BloomParams BloomParams::fit(const Goal& goal, theory::Placing placing, std::uint64_t cell_bits) {
   check_goal(goal);
   BloomParams p;
   p.keys = std::max<std::uint64_t>(goal.keys, 1);
   const auto keys = static_cast<double>(p.keys);
-  const double wanted = least_bits(placing, keys, goal.error);
+  const std::uint64_t line = kLineBits / cell_bits;  // cells
+  const double wanted = least_bits(placing, keys, goal.error, static_cast<double>(line));
   // Compared as doubles: the wish need not fit an integer.
-  const std::uint64_t most = std::min(most_units(goal, kLineBits / 8), kMostBits / kLineBits) * kLineBits;
+  const std::uint64_t most = std::min(most_units(goal, kLineBits / 8), kMostBits / line) * line;
   p.bits = wanted < static_cast<double>(most) ? static_cast<std::uint64_t>(wanted) : most;
   const auto bits = static_cast<double>(p.bits);
   // Where the memory suffices, the best number of probes reaches the error, since one number does. Rounding

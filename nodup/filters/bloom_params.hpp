@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the filters that set `probes` single bits per key have in common: their parameters, how these follow
-// from a goal, and how they and the bits are saved.
+// from a goal, and how they and the bits are saved. Where counters stand for bits, `bits` is their number.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,9 @@ struct BloomParams {
 
   friend bool operator==(const BloomParams&, const BloomParams&) = default;
 
-  // The least memory that reaches goal.error; all of goal.bytes, in whole cache lines, where that is less.
-  static BloomParams fit(const Goal& goal, theory::Placing placing);
+  // The least memory that reaches goal.error; all of goal.bytes, in whole cache lines, where that is less. A cell,
+  // which stands for a bit, takes `cell_bits` of memory.
+  static BloomParams fit(const Goal& goal, theory::Placing placing, std::uint64_t cell_bits = 1);
 
   // Throws Error naming the parameter that is out of range.
   const BloomParams& checked() const;

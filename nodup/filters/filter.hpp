@@ -145,6 +145,13 @@ void add_all(F& f, std::span<const Digest> keys, bool* is_new) noexcept {
   }
 }
 
+// Same answers as erase() on each key in order.
+template <Erasable F>
+void erase_all(F& f, std::span<const Digest> keys, Erased* answers) noexcept {
+  visit_prefetched(
+      keys.size(), [&](std::size_t i) { f.prefetch(keys[i]); }, [&](std::size_t i) { answers[i] = f.erase(keys[i]); });
+}
+
 template <Filter F>
 void contains_all(const F& f, std::span<const Digest> keys, bool* seen) noexcept {
   if constexpr (requires { f.contains_all(keys, seen); }) {
@@ -187,7 +194,12 @@ class AnyFilter {
   WindowReading window() const { return self_->window(); }
   void add_all(std::span<const Digest> keys, bool* is_new) noexcept { self_->add_all(keys, is_new); }
   // Throws Error if this kind cannot forget one key.
-  Erased erase(Digest key) { return self_->erase(key); }
+  void erase_all(std::span<const Digest> keys, Erased* answers) { self_->erase_all(keys, answers); }
+  Erased erase(Digest key) {
+    Erased answer;
+    erase_all({&key, 1}, &answer);
+    return answer;
+  }
   void merge(const AnyFilter& other) { self_->merge(*other.self_); }
   // Writes the filter's own bytes; filters/format.hpp adds the frame that makes them a file.
   void save(Writer& out) const { self_->save(out); }
@@ -209,7 +221,7 @@ class AnyFilter {
     virtual void advance(Tick) noexcept = 0;
     virtual WindowReading window() const = 0;
     virtual void add_all(std::span<const Digest>, bool*) noexcept = 0;
-    virtual Erased erase(Digest) = 0;
+    virtual void erase_all(std::span<const Digest>, Erased*) = 0;
     virtual void merge(const Face&) = 0;
     virtual void save(Writer&) const = 0;
   };
@@ -259,9 +271,9 @@ class AnyFilter {
         return {};
     }
     void add_all(std::span<const Digest> keys, bool* is_new) noexcept override { nodup::add_all(f, keys, is_new); }
-    Erased erase([[maybe_unused]] Digest key) override {
+    void erase_all([[maybe_unused]] std::span<const Digest> keys, [[maybe_unused]] Erased* answers) override {
       if constexpr (Erasable<F>)
-        return f.erase(key);
+        nodup::erase_all(f, keys, answers);
       else
         throw Error("filters of kind " + std::string(kind()) + " cannot forget a single key");
     }

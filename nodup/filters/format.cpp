@@ -10,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -154,8 +155,7 @@ void Reader::checksum() {
 
 namespace {
 
-const Kind& load_kind(Reader& in) {
-  const std::string name = in.text("filter kind", kLongestName);
+const Kind& known_kind(const Reader& in, std::string_view name) {
   for (const Kind& kind : filter_kinds())
     if (kind.name == name) return kind;
   in.damaged(fmt::format("a filter of kind `{}`, unknown to this version", name));
@@ -169,52 +169,70 @@ void save_stage(Writer& out, const AnyFilter& filter) {
 }
 
 AnyFilter load_stage(Reader& in) {
-  const Kind& kind = load_kind(in);
+  const Kind& kind = known_kind(in, in.text("filter kind", kLongestName));
   if (!kind.stage) in.damaged(fmt::format("a stage of kind `{}`, which cannot be one", kind.name));
   return kind.load(in);
 }
 
-void save(Writer& out, const AnyFilter& filter, std::uint64_t seed, const std::map<std::string, std::string>& notes) {
+void save_frame(Writer& out, const Frame& frame) {
   out.bytes(std::as_bytes(std::span(kMagic)));
   out.u32(kFormatVersion);
   out.u32(0);  // reserved
-  out.u64(seed);
-  if (notes.size() > kMostNotes)
-    throw Error(fmt::format("{} notes are more than a file holds ({})", notes.size(), kMostNotes));
-  out.u32(static_cast<std::uint32_t>(notes.size()));
-  for (const auto& [name, value] : notes) {
+  out.u64(frame.seed);
+  if (frame.notes.size() > kMostNotes)
+    throw Error(fmt::format("{} notes are more than a file holds ({})", frame.notes.size(), kMostNotes));
+  out.u32(static_cast<std::uint32_t>(frame.notes.size()));
+  for (const auto& [name, value] : frame.notes) {
     if (name.size() > kLongestName || value.size() > kLongestNote)
       throw Error(fmt::format("the note `{}` is too long for a file", name.substr(0, kLongestName)));
     out.text(name);
     out.text(value);
   }
-  out.text(filter.kind());
-  filter.save(out);
-  out.checksum();
+  out.text(frame.kind);
 }
 
-SavedFilter load(Reader& in) {
+Frame load_frame(Reader& in) {
   std::array<char, kMagic.size()> magic;
   in.bytes(std::as_writable_bytes(std::span(magic)), "the first bytes");
   if (magic != kMagic) in.damaged("the first bytes are not those of a nodup file");
   if (const std::uint32_t version = in.u32("format version"); version != kFormatVersion)
     in.damaged(fmt::format("format version {}, this program reads version {}", version, kFormatVersion));
   if (in.u32("reserved field") != 0) in.damaged("a reserved field is in use: written by a newer version");
-  const std::uint64_t seed = in.u64("seed");
+  Frame frame;
+  frame.seed = in.u64("seed");
   const std::uint32_t count = in.u32("number of notes");
   if (count > kMostNotes) in.damaged(fmt::format("{} notes, more than {}", count, kMostNotes));
-  std::map<std::string, std::string> notes;
   for (std::uint32_t i = 0; i < count; ++i) {
     std::string name = in.text("name of a note", kLongestName);
-    notes[std::move(name)] = in.text("note", kLongestNote);
+    frame.notes[std::move(name)] = in.text("note", kLongestNote);
   }
-  SavedFilter saved{load_kind(in).load(in), seed, std::move(notes)};
+  frame.kind = in.text("filter kind", kLongestName);
+  return frame;
+}
+
+SavedFilter load_framed(Reader& in, Frame frame) {
+  if (frame.kind == kAttributeSet)
+    throw Error("it holds a set of rows with attributes, not a filter: `nodup set` and `nodup match` use those");
+  SavedFilter saved{known_kind(in, frame.kind).load(in), frame.seed, std::move(frame.notes)};
   in.checksum();
   return saved;
 }
 
-void save_file(const std::string& name, const AnyFilter& filter, std::uint64_t seed,
-               const std::map<std::string, std::string>& notes) {
+void save(Writer& out, const AnyFilter& filter, std::uint64_t seed, const Notes& notes) {
+  save_frame(out, {seed, notes, std::string(filter.kind())});
+  filter.save(out);
+  out.checksum();
+}
+SavedFilter load(Reader& in) {
+  Frame frame = load_frame(in);
+  return load_framed(in, std::move(frame));
+}
+
+void save_file(const std::string& path, const AnyFilter& filter, std::uint64_t seed, const Notes& notes) {
+  save_file(path, [&](Writer& out) { save(out, filter, seed, notes); });
+}
+
+void save_file(const std::string& name, const std::function<void(Writer&)>& content) {
   const std::string path = behind_links(name);
   const std::string temporary = path + ".saving";
   try {
@@ -238,7 +256,7 @@ void save_file(const std::string& name, const AnyFilter& filter, std::uint64_t s
         write_all(file.fd(), data, temporary);
       }
     });
-    save(out, filter, seed, notes);
+    content(out);
     flush();
     sync(file.fd(), temporary);
     file.close();
@@ -253,6 +271,12 @@ void save_file(const std::string& name, const AnyFilter& filter, std::uint64_t s
 }
 
 SavedFilter load_file(const std::string& path) {
+  std::optional<SavedFilter> saved;
+  load_file(path, [&](Reader& in) { saved = load(in); });
+  return std::move(*saved);
+}
+
+void load_file(const std::string& path, const std::function<void(Reader&)>& content) {
   const File file(path, O_RDONLY);
   struct stat status {};
   if (::fstat(file.fd(), &status) != 0) throw Error(fmt::format("cannot read {}: {}", path, system_reason()));
@@ -280,7 +304,7 @@ SavedFilter load_file(const std::string& path) {
       },
       static_cast<std::uint64_t>(status.st_size));
   try {
-    return load(in);
+    content(in);
   } catch (const Error& error) {
     throw Error(fmt::format("{}: {}", path, error.what()));
   }

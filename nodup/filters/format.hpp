@@ -4,6 +4,8 @@
 //
 //   magic 8 | version u32 | reserved u32 | seed u64 | notes | kind text | filter's own bytes | checksum u64
 //
+// The frame (all but the own bytes) also carries what is no filter: sets/saved.hpp.
+//
 // The checksum is XXH3-64 over all bytes before it. Loading validates everything or throws Error: unknown or
 // damaged bytes never become a filter (one that "matches everything" would silently drop every event).
 #pragma once
@@ -22,6 +24,8 @@
 namespace nodup {
 
 inline constexpr std::uint32_t kFormatVersion = 1;
+// The one kind that is no filter (sets/attribute_set.hpp).
+inline constexpr std::string_view kAttributeSet = "multidim";
 
 // Puts values into a byte stream and sums them up.
 class Writer {
@@ -71,12 +75,21 @@ class Reader {
   std::unique_ptr<Sum> sum_;
 };
 
-// A filter with what is needed to go on with it. Notes are free: the command keeps the key specification and
-// its counters there.
+// Notes are free: the command keeps the key specification and its counters there.
+using Notes = std::map<std::string, std::string>;
+
+// A filter with what is needed to go on with it.
 struct SavedFilter {
   AnyFilter filter;
   std::uint64_t seed = 0;
-  std::map<std::string, std::string> notes;
+  Notes notes;
+};
+
+// What stands before the own bytes.
+struct Frame {
+  std::uint64_t seed = 0;
+  Notes notes;
+  std::string kind;
 };
 
 // A stage inside another filter: kind and content without a frame of its own. Only kinds that may be stages are loaded,
@@ -84,13 +97,20 @@ struct SavedFilter {
 void save_stage(Writer& out, const AnyFilter& filter);
 AnyFilter load_stage(Reader& in);
 
-void save(Writer& out, const AnyFilter& filter, std::uint64_t seed, const std::map<std::string, std::string>& notes);
+void save(Writer& out, const AnyFilter& filter, std::uint64_t seed, const Notes& notes);
 SavedFilter load(Reader& in);
+
+// The parts these are made of: the own bytes and then checksum() are the caller's.
+void save_frame(Writer& out, const Frame& frame);
+Frame load_frame(Reader& in);
+SavedFilter load_framed(Reader& in, Frame frame);  // the filter of the frame, and the checksum
 
 // Files: written beside the target under a temporary name, synced, renamed over it, folder synced. So the
 // target holds either all of the old or all of the new content. A failure throws and leaves nothing behind.
-void save_file(const std::string& path, const AnyFilter& filter, std::uint64_t seed,
-               const std::map<std::string, std::string>& notes);
+void save_file(const std::string& path, const AnyFilter& filter, std::uint64_t seed, const Notes& notes);
 SavedFilter load_file(const std::string& path);
+// The same for whatever `content` writes or reads. An Error of the reader is told with the path.
+void save_file(const std::string& path, const std::function<void(Writer&)>& content);
+void load_file(const std::string& path, const std::function<void(Reader&)>& content);
 
 }  // namespace nodup

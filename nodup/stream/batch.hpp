@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "nodup/hash/digest.hpp"
+#include "nodup/stream/records.hpp"
 #include "nodup/theory/goal.hpp"
 
 namespace nodup {
@@ -50,6 +51,23 @@ class ByteBuffer {
   std::size_t capacity_ = 0;
 };
 
+// What a filter answers for each record of a batch. Growing forgets the content.
+class Answers {
+ public:
+  bool* room_for(std::size_t records) {
+    if (records > room_) {
+      room_ = 2 * records;
+      answers_ = std::make_unique_for_overwrite<bool[]>(room_);
+    }
+    return answers_.get();
+  }
+  const bool* data() const { return answers_.get(); }
+
+ private:
+  std::unique_ptr<bool[]> answers_;
+  std::size_t room_ = 0;
+};
+
 // A record that has no key or no time, with the reason in words ("no field user", "broken JSON: ...").
 struct BadRecord {
   std::size_t index;  // in its batch
@@ -78,11 +96,20 @@ struct Batch {
   std::size_t fields_per_record = 0;
   std::vector<Digest> fields;
 
+  // By whoever asks a filter before the batch has its turn in input order, after keep_keyed: one for each digest.
+  Answers answers;
+
   std::size_t size() const { return ends.size(); }
   std::uint64_t begin(std::size_t i) const { return i == 0 ? 0 : ends[i - 1] + 1; }
   std::string_view record(std::size_t i) const {
     const std::uint64_t from = begin(i);
     return {bytes.data() + from, static_cast<std::size_t>(ends[i] - from)};
+  }
+  // The same without the byte order mark that an input may begin with: what columns and JSON are read from.
+  std::string_view row(std::size_t i) const {
+    std::string_view text = record(i);
+    if (i == 0 && first_record == 1 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    return text;
   }
 };
 

@@ -34,6 +34,22 @@ class KeyAndTime final : public Key {
 
 }  // namespace
 
+void KeyFrame::hash_fields(const Hasher& hasher, Digest* digests) const {
+  for (std::size_t at = 0; at < used_; ++digests) {
+    std::uint64_t length;
+    std::memcpy(&length, buffer_.data() + at + 1, sizeof length);
+    const std::string_view field(buffer_.data() + at, kHead + length);
+    *digests = hasher(by_text_ ? field.substr(kHead) : field);
+    at += field.size();
+  }
+}
+
+void make_places(Batch& batch, std::size_t fields) {
+  batch.digests.resize(batch.size());
+  batch.fields_per_record = fields;
+  if (fields > 0) batch.fields.resize(batch.size() * fields);
+}
+
 std::unique_ptr<Key> key_and_time(std::unique_ptr<Key> key, std::unique_ptr<Key> time) {
   return std::make_unique<KeyAndTime>(std::move(key), std::move(time));
 }

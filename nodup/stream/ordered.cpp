@@ -46,21 +46,21 @@ void OrderedBatches::run() {
 }
 
 void OrderedBatches::work() {
-  Step prepare;
+  Steps steps;
   Batch batch;
   std::uint64_t ticket = 0;
   while (read(batch, ticket)) {
     std::exception_ptr trouble;
     try {
-      if (!prepare) prepare = options_.make_prepare();
-      prepare(batch);
+      if (!steps.prepare) steps = options_.make_steps();
+      steps.prepare(batch);
     } catch (...) {
       trouble = std::current_exception();
     }
     if (!wait_for_turn(ticket)) return;
     try {
       if (trouble) std::rethrow_exception(trouble);
-      options_.finish(batch);
+      steps.finish(batch);
     } catch (...) {
       fail(std::current_exception());
       return;

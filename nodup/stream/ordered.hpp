@@ -22,10 +22,14 @@ namespace nodup {
 class OrderedBatches {
  public:
   using Step = std::function<void(Batch&)>;
+  struct Steps {
+    Step prepare, finish;
+  };
   struct Options {
     unsigned threads = 1;
-    std::function<Step()> make_prepare;  // called once per thread that has something to prepare
-    Step finish;
+    // Called once per thread that has something to prepare. A batch is prepared and finished by the steps of one
+    // thread, so these may share what the first has found out.
+    std::function<Steps()> make_steps;
     // Called once, when preparing or finishing has failed: another thread may be waiting for input that never comes.
     std::function<void()> on_failure = {};
   };

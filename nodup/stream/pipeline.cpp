@@ -33,20 +33,20 @@ Pipeline::Pipeline(BatchReader& reader, AnyFilter& filter, const Hasher& hasher,
 }
 
 void Pipeline::run() {
-  OrderedBatches(reader_, {.threads = options_.threads,
-                           .make_prepare = [this]() -> OrderedBatches::Step {
-                             return [this, key = std::shared_ptr<Key>(options_.make_key())](Batch& batch) {
-                               key->extract(batch, hasher_);
-                               clock_.refuse_future(batch);
-                               keep_keyed(batch, clock_.base() == TimeBase::event);
-                             };
-                           },
-                           .finish =
-                               [this](Batch& batch) {
-                                 const std::lock_guard judging(judge_lock_);
-                                 judge(batch);
-                               },
-                           .on_failure = options_.on_failure})
+  const auto make_steps = [this]() -> OrderedBatches::Steps {
+    return {.prepare =
+                [this, key = std::shared_ptr<Key>(options_.make_key())](Batch& batch) {
+                  key->extract(batch, hasher_);
+                  clock_.refuse_future(batch);
+                  keep_keyed(batch, clock_.base() == TimeBase::event);
+                },
+            .finish =
+                [this](Batch& batch) {
+                  const std::lock_guard judging(judge_lock_);
+                  judge(batch);
+                }};
+  };
+  OrderedBatches(reader_, {.threads = options_.threads, .make_steps = make_steps, .on_failure = options_.on_failure})
       .run();
 }
 
@@ -76,21 +76,18 @@ void Pipeline::judge(Batch& batch) {
     throw Error(reason);
   }
   const std::size_t records = batch.size();
-  if (records > room_) {
-    room_ = 2 * records;
-    is_new_ = std::make_unique_for_overwrite<bool[]>(room_);
-  }
+  is_new_ = answers_.room_for(records);
   if (options_.report_bad)
     for (const BadRecord& bad : batch.bad) options_.report_bad(reader_.describe(batch, bad));
 
   clock_.stamp(batch);
   ask_filter(batch);
   if (options_.audit != nullptr) tell_audit(batch);
-  const auto fresh = static_cast<std::uint64_t>(std::count(is_new_.get(), is_new_.get() + batch.digests.size(), true));
+  const auto fresh = static_cast<std::uint64_t>(std::count(is_new_, is_new_ + batch.digests.size(), true));
   const auto late_passed =
       static_cast<std::uint64_t>(std::ranges::count_if(clock_.late(), [&](std::size_t i) { return is_new_[i]; }));
   for (const std::size_t i : late_dropped_) is_new_[i] = options_.invert;  // passes neither way
-  splitter_.write(batch, is_new_.get(), !options_.invert);
+  splitter_.write(batch, is_new_, !options_.invert);
   remembers_unwritten_ = false;
 
   counts_.events += records - batch.header;
@@ -117,7 +114,7 @@ void Pipeline::ask_filter(const Batch& batch) {
   const Tick* const ticks = ticks_of(batch);
   std::size_t from = 0;
   const auto insert_before = [&](std::size_t to) {
-    insert(keys.subspan(from, to - from), ticks == nullptr ? nullptr : ticks + from, is_new_.get() + from);
+    insert(keys.subspan(from, to - from), ticks == nullptr ? nullptr : ticks + from, is_new_ + from);
     from = to;
   };
   late_dropped_.clear();
@@ -160,8 +157,7 @@ void Pipeline::tell_audit(const Batch& batch) {
   const Tick* const ticks = ticks_of(batch);
   std::size_t from = 0;
   const auto tell_before = [&](std::size_t to) {
-    options_.audit->observe(keys.subspan(from, to - from), ticks == nullptr ? nullptr : ticks + from,
-                            is_new_.get() + from);
+    options_.audit->observe(keys.subspan(from, to - from), ticks == nullptr ? nullptr : ticks + from, is_new_ + from);
     from = to + 1;
   };
   for (const std::size_t i : late_dropped_) tell_before(i);

@@ -95,8 +95,8 @@ class Pipeline {
   bool remembers_unwritten_ = false;
   Counts counts_;
   WindowClock clock_;
-  std::unique_ptr<bool[]> is_new_;
-  std::size_t room_ = 0;                   // records it has room for
+  Answers answers_;
+  bool* is_new_ = nullptr;                 // of the batch at hand, in answers_
   std::vector<std::size_t> late_dropped_;  // of the records with a key: late, new, and to be dropped
   Splitter splitter_;
   double error_before_ = 0;                                   // the filter's false positive rate when last asked

@@ -50,6 +50,10 @@ class BatchReader {
   // For progress; may be asked while another thread reads.
   std::optional<std::uint64_t> bytes_total() const { return bytes_total_; }
   std::uint64_t bytes_taken() const { return bytes_taken_; }  // of bytes_total: packed, where inputs are packed
+  std::optional<double> share_taken() const {
+    if (!bytes_total_ || *bytes_total_ == 0) return std::nullopt;
+    return static_cast<double>(bytes_taken_) / static_cast<double>(*bytes_total_);
+  }
 
  private:
   bool read_batch(Batch& batch);

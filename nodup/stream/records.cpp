@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "nodup/bits/kernels.hpp"
 
@@ -12,7 +11,6 @@ namespace nodup {
 namespace {
 // Found positions pass through a small array: the most there can be in a piece is known, and it stays in the cache.
 constexpr std::uint64_t kPiece = 16384;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 using Found = std::array<std::uint64_t, kPiece + kFindSlack>;
 }  // namespace
 

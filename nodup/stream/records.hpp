@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace nodup {
@@ -13,6 +14,15 @@ struct RecordFormat {
   bool quoted = false;    // RFC 4180: a column may stand in "quotes", with "" for a quote, and hold separators
   bool header = false;    // the first record of each input names the columns
 };
+
+// What an input may begin with; no part of its first record.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// A carriage return before the newline belongs to no column.
+inline std::string_view without_carriage_return(std::string_view row, const RecordFormat& format) {
+  if (format.separator == '\n' && row.ends_with('\r')) row.remove_suffix(1);
+  return row;
+}
 
 // Finds record ends in a block that arrives piece by piece.
 //

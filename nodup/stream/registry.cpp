@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <vector>
 
 #include "nodup/error.hpp"
 
@@ -13,17 +14,20 @@ namespace nodup {
 std::unique_ptr<Key> make_line_key(const Wanted&, const KeyContext&);
 std::unique_ptr<Key> make_col_key(const Wanted&, const KeyContext&);
 std::unique_ptr<Key> make_json_key(const Wanted&, const KeyContext&);
+std::vector<std::string> line_key_fields(std::string_view);
+std::vector<std::string> col_key_fields(std::string_view);
+std::vector<std::string> json_key_fields(std::string_view);
 std::unique_ptr<Source> unpack_gzip(std::unique_ptr<Source>);
 std::unique_ptr<Source> unpack_zstd(std::unique_ptr<Source>);
 
 namespace {
 
 constexpr KeyKind kKeyKinds[] = {
-    {"line", "line", "", "the whole record, byte for byte", make_line_key},
+    {"line", "line", "", "the whole record, byte for byte", make_line_key, line_key_fields},
     {"col", "col:COLUMN[,COLUMN...]", "col:COLUMN",
-     "columns by number from 1 or by name in the header; \\, is a comma in a name", make_col_key},
+     "columns by number from 1 or by name in the header; \\, is a comma in a name", make_col_key, col_key_fields},
     {"json", "json:PATH[,PATH...]", "json:PATH",
-     "fields of a JSON record: user, ad.id, tags[0]; \\. \\, \\[ stand for themselves", make_json_key},
+     "fields of a JSON record: user, ad.id, tags[0]; \\. \\, \\[ stand for themselves", make_json_key, json_key_fields},
 };
 
 constexpr Packing kPackings[] = {
@@ -85,6 +89,21 @@ std::unique_ptr<Key> make_key(std::string_view specification, const KeyContext& 
   const Found time = find_kind(context.time, kAsTime);
   if (key.kind == time.kind) return key.kind->make({key.rest, time.rest}, context);
   return key_and_time(key.kind->make({key.rest, {}}, context), time.kind->make({{}, time.rest}, context));
+}
+
+std::vector<std::string> key_fields(std::string_view specification) {
+  const Found key = find_kind(specification, kAsKey);
+  return key.kind->fields(key.rest);
+}
+
+std::string key_of_fields(std::string_view specification, std::span<const std::size_t> places) {
+  const Found key = find_kind(specification, kAsKey);
+  if (key.rest.empty()) return std::string(specification);  // it is one field, the record
+  const std::vector<std::string> fields = key.kind->fields(key.rest);
+  std::string chosen(key.kind->name);
+  for (const std::size_t place : places)
+    chosen.append(chosen.size() == key.kind->name.size() ? ":" : ",").append(fields.at(place));
+  return chosen;
 }
 
 }  // namespace nodup

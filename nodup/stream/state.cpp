@@ -47,12 +47,21 @@ StateFile::~StateFile() {
   ::close(lock_fd_);
 }
 
-std::optional<SavedFilter> StateFile::load() const {
-  if (::access(path_.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
-  return load_file(path_);
+bool StateFile::exists() const { return ::access(path_.c_str(), F_OK) == 0 || errno != ENOENT; }
+
+std::optional<SavedFilter> StateFile::load() const { return exists() ? std::optional(load_file(path_)) : std::nullopt; }
+std::optional<SavedSet> StateFile::load_set() const {
+  return exists() ? std::optional(load_set_file(path_)) : std::nullopt;
 }
 
-void StateFile::save(const AnyFilter& filter, std::uint64_t seed, const std::map<std::string, std::string>& notes) {
+void StateFile::save(const AnyFilter& filter, std::uint64_t seed, const Notes& notes) {
+  save_timed([&] { save_file(path_, filter, seed, notes); });
+}
+void StateFile::save(const AttributeSet& set, std::uint64_t seed, const Notes& notes) {
+  save_timed([&] { save_set_file(path_, set, seed, notes); });
+}
+
+void StateFile::save_timed(const std::function<void()>& save) {
   const auto begin = Clock::now();
   // Also after a failure: the next try comes when it is due, not at once.
   const auto note_time = [&] {
@@ -60,7 +69,7 @@ void StateFile::save(const AnyFilter& filter, std::uint64_t seed, const std::map
     save_took_ = saved_at_ - begin;
   };
   try {
-    save_file(path_, filter, seed, notes);
+    save();
   } catch (...) {
     note_time();
     throw;

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "nodup/filters/format.hpp"
+#include "nodup/sets/saved.hpp"
 
 namespace nodup {
 
@@ -25,12 +26,17 @@ class StateFile {
   const std::string& path() const { return path_; }
   // Nothing, if there is no such file yet. Throws Error when it is damaged; the file stays untouched.
   std::optional<SavedFilter> load() const;
-  void save(const AnyFilter& filter, std::uint64_t seed, const std::map<std::string, std::string>& notes);
+  std::optional<SavedSet> load_set() const;  // also rows with attributes
+  void save(const AnyFilter& filter, std::uint64_t seed, const Notes& notes);
+  void save(const AttributeSet& set, std::uint64_t seed, const Notes& notes);
 
   // Is it time for a checkpoint? Every `interval`, stretched so that saving takes at most a twentieth of the time.
   bool due(std::chrono::nanoseconds interval) const;
 
  private:
+  void save_timed(const std::function<void()>& save);
+  bool exists() const;
+
   using Clock = std::chrono::steady_clock;
   std::string path_;
   std::string lock_path_;

@@ -3,10 +3,13 @@
 // Hostile bytes as a saved filter: an Error or a filter that works, never a crash. The checksum would stop most inputs
 // at the door, so the content behind the frame is fed to every kind's own reader, too.
 #include <cstring>
-#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "nodup/filters/format.hpp"
 #include "nodup/filters/registry.hpp"
+#include "nodup/sets/saved.hpp"
 
 namespace {
 
@@ -34,17 +37,35 @@ void use(nodup::AnyFilter filter) {
   (void)filter.facts();
 }
 
+void use(nodup::AttributeSet set) {
+  std::vector<nodup::Attribute> row;
+  for (std::size_t i = 0; i < set.names().size(); ++i) row.push_back({i, {i, ~i}});
+  set.make_room(1);
+  set.add(row);
+  if (!set.contains_row(row) || !set.contains_part(row)) __builtin_trap();
+  (void)set.rates();
+  (void)set.facts();
+}
+
+void use(nodup::SavedFilter saved) { use(std::move(saved.filter)); }
+void use(nodup::SavedAttributeSet saved) { use(std::move(saved.set)); }
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const auto kinds = nodup::filter_kinds();
-  const std::size_t choice = data[0] % (kinds.size() + 1);
+  const std::size_t choice = data[0] % (kinds.size() + 2);  // and those behind the kinds: a whole file, rows
   ++data;
   --size;
   try {
     nodup::Reader in = reader_of(data, size);
-    use(choice == kinds.size() ? nodup::load(in).filter : kinds[choice].load(in));
+    if (choice < kinds.size())
+      use(kinds[choice].load(in));
+    else if (choice == kinds.size())
+      std::visit([](auto&& saved) { use(std::move(saved)); }, nodup::load_set(in));
+    else
+      use(nodup::AttributeSet::load(in));
   } catch (const nodup::Error&) {
   }
   return 0;

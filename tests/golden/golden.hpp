@@ -12,6 +12,7 @@
 #include "nodup/filters/format.hpp"
 #include "nodup/filters/registry.hpp"
 #include "nodup/hash/hasher.hpp"
+#include "nodup/sets/saved.hpp"
 
 namespace nodup::testing {
 
@@ -52,8 +53,26 @@ inline std::size_t golden_first_known(const AnyFilter& filter) {
   return filter_kind(filter.kind()).ages ? kGoldenKeys - kGoldenWindow.span : 0;
 }
 
-inline std::string golden_path(const std::string& folder, const Kind& kind) {
-  return folder + "/" + std::string(kind.name) + "-v" + std::to_string(kFormatVersion) + ".nodup";
+// The one kind that is no filter: each golden key is a user, one of few sites, and sometimes an ad.
+inline std::vector<Attribute> golden_row(AttributeSet& set, std::size_t i) {
+  const Hasher hasher(kGoldenSeed);
+  std::vector<Attribute> row = {{set.attribute("user"), hasher("key " + std::to_string(i))},
+                                {set.attribute("site"), hasher("site " + std::to_string(i % 7))}};
+  if (i % 3 == 0) row.push_back({set.attribute("ad"), hasher("ad " + std::to_string(i / 2))});
+  return row;
+}
+inline AttributeSet golden_rows() {
+  AttributeSet set({.rows = kGoldenKeys / 2, .error = 1e-3});
+  for (std::size_t i = 0; i < kGoldenKeys; ++i) {
+    const std::vector<Attribute> row = golden_row(set, i);
+    set.make_room(1);
+    set.add(row);
+  }
+  return set;
+}
+
+inline std::string golden_path(const std::string& folder, std::string_view kind) {
+  return folder + "/" + std::string(kind) + "-v" + std::to_string(kFormatVersion) + ".nodup";
 }
 
 }  // namespace nodup::testing

@@ -9,10 +9,17 @@
 int main(int argc, char** argv) {
   using namespace nodup;
   if (argc != 2) return std::fputs("usage: write_golden FOLDER\n", stderr), 2;
-  for (const Kind& kind : filter_kinds()) {
+  const auto add = [&](std::string_view kind, auto&& save) {
     const std::string path = testing::golden_path(argv[1], kind);
-    if (::access(path.c_str(), F_OK) == 0) continue;
-    save_file(path, testing::golden_filter(kind), testing::kGoldenSeed, testing::kGoldenNotes);
+    if (::access(path.c_str(), F_OK) == 0) return;
+    save(path);
     std::printf("added %s\n", path.c_str());
-  }
+  };
+  for (const Kind& kind : filter_kinds())
+    add(kind.name, [&](const std::string& path) {
+      save_file(path, testing::golden_filter(kind), testing::kGoldenSeed, testing::kGoldenNotes);
+    });
+  add(AttributeSet::kName, [](const std::string& path) {
+    save_set_file(path, testing::golden_rows(), testing::kGoldenSeed, testing::kGoldenNotes);
+  });
 }

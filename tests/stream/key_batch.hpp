@@ -41,7 +41,7 @@ inline Batch extract(Key& key, Batch batch) {
 inline Digest framed(const std::vector<std::pair<FieldTag, std::string>>& fields) {
   KeyFrame frame;
   for (const auto& [tag, value] : fields) frame.add(tag, value);
-  return Hasher(7)(frame.bytes());
+  return frame.hash(Hasher(7));
 }
 
 // The message of the Error that making this key throws; empty when it throws none.

@@ -39,6 +39,26 @@ TEST(StateFile, GoesOnWithWhatWasSaved) {
   EXPECT_EQ(saved->filter.keys(), 100u);
 }
 
+TEST(StateFile, HoldsRowsWithAttributesToo) {
+  const TemporaryFolder folder;
+  StateFile state(folder.path("state"));
+  EXPECT_FALSE(state.load_set());
+  AttributeSet set({.rows = 10});
+  const std::vector<Attribute> row = {{set.attribute("user"), {1, 2}}};
+  set.add(row);
+  state.save(set, 18, {{"key", "json:user"}});
+  const auto saved = state.load_set();
+  ASSERT_TRUE(saved && std::holds_alternative<SavedAttributeSet>(*saved));
+  EXPECT_EQ(std::get<SavedAttributeSet>(*saved).seed, 18u);
+  EXPECT_TRUE(std::get<SavedAttributeSet>(*saved).set.contains_row(row));
+  EXPECT_THROW((void)state.load(), Error);
+
+  state.save(filter_of(KeyMaker(2).make(3)), 19, {});
+  const auto filter = state.load_set();
+  ASSERT_TRUE(filter && std::holds_alternative<SavedFilter>(*filter));
+  EXPECT_EQ(std::get<SavedFilter>(*filter).filter.keys(), 3u);
+}
+
 TEST(StateFile, OneAtATime) {
   const TemporaryFolder folder;
   {

@@ -2,117 +2,25 @@
 //
 // The key `col`: columns of a row, by number from 1 or by their names in the header.
 //
-// Quoted columns are compared by what they mean: "a" and a are one key, "" inside quotes is one quote. As in
-// stream/records.hpp, a quote opens only at a column's first byte; text between a closing quote and the
-// delimiter belongs to the column as it stands. A carriage return before the newline belongs to no column.
+// Quoted columns are compared by what they mean (keys/row_cutter.hpp): "a" and a are one key.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <optional>
 
 #include "nodup/error.hpp"
+#include "nodup/stream/keys/row_cutter.hpp"
 #include "nodup/stream/registry.hpp"
 #include "nodup/text/time.hpp"
 
 namespace nodup {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::size_t kNamesListed = 40;  // in a message about a name that is not there
-
-// Takes one column after the other from a row.
-class RowCutter {
- public:
-  explicit RowCutter(const RecordFormat& format) : format_(format) {}
-
-  // The row must outlive the columns; their views end with the next start().
-  void start(std::string_view row) {
-    if (format_.separator == '\n' && row.ends_with('\r')) row.remove_suffix(1);
-    at_ = row.data();
-    end_ = at_ + row.size();
-    more_ = true;
-    broken_ = false;
-    unquoted_used_ = 0;
-  }
-  bool more() const { return more_; }
-  bool broken() const { return broken_; }  // the quotes of the last column never closed
-
-  void skip() {
-    if (opens_quotes()) {
-      next();
-    } else {
-      cut_at(find(format_.delimiter));
-    }
-  }
-  std::string_view next() {
-    if (opens_quotes()) return next_quoted();
-    const char* const from = at_;
-    const char* const to = find(format_.delimiter);
-    cut_at(to);
-    return {from, static_cast<std::size_t>(to - from)};
-  }
-
- private:
-  bool opens_quotes() const { return format_.quoted && at_ < end_ && *at_ == '"'; }
-  const char* find(char c) const {
-    const void* const found = at_ < end_ ? std::memchr(at_, c, static_cast<std::size_t>(end_ - at_)) : nullptr;
-    return found == nullptr ? end_ : static_cast<const char*>(found);
-  }
-  void cut_at(const char* delimiter) {
-    more_ = delimiter < end_;
-    at_ = more_ ? delimiter + 1 : end_;
-  }
-
-  std::string_view next_quoted() {
-    const char* from = ++at_;
-    const std::size_t unquoted_from = unquoted_used_;
-    bool copied = false;
-    const auto copy = [&](const char* to) {
-      // All copies of a row together are shorter than the row, so the buffer never moves under a view.
-      if (unquoted_used_ == 0) unquoted_.resize(std::max(unquoted_.size(), static_cast<std::size_t>(end_ - from)));
-      std::memcpy(unquoted_.data() + unquoted_used_, from, static_cast<std::size_t>(to - from));
-      unquoted_used_ += static_cast<std::size_t>(to - from);
-      copied = true;
-    };
-    while (true) {
-      const char* const quote = find('"');
-      if (quote == end_) {
-        broken_ = true;
-        cut_at(end_);
-        return {};
-      }
-      at_ = quote + 1;
-      if (at_ < end_ && *at_ == '"') {
-        copy(at_);
-        from = ++at_;
-        continue;
-      }
-      const char* const to = find(format_.delimiter);
-      if (!copied && to == at_) {
-        cut_at(to);
-        return {from, static_cast<std::size_t>(quote - from)};
-      }
-      copy(quote);
-      from = at_;
-      copy(to);
-      cut_at(to);
-      return {unquoted_.data() + unquoted_from, unquoted_used_ - unquoted_from};
-    }
-  }
-
-  RecordFormat format_;
-  const char* at_ = nullptr;
-  const char* end_ = nullptr;
-  bool more_ = false;
-  bool broken_ = false;
-  std::string unquoted_;
-  std::size_t unquoted_used_ = 0;
-};
 
 struct Column {
   std::string option;        // where it was typed, for messages: "--key col:2,email"
+  std::string typed;         // itself as it was typed, escapes and all: "email"
   std::string name;          // empty: given by number
   std::uint64_t number = 0;  // 0: not known yet
 };
@@ -149,13 +57,16 @@ Column parse_column(Column column, const std::string& text, bool escaped) {
 
 // Columns are separated by commas; a backslash makes the next byte part of a name.
 std::vector<Column> parse_columns(std::string_view specification, std::string_view flag) {
-  const Column blank{fmt::format("{} col:{}", flag, specification), "", 0};
+  Column blank{fmt::format("{} col:{}", flag, specification), "", "", 0};
+  std::size_t from = 0;
   std::vector<Column> columns;
   std::string text;
   bool escaped = false;
   for (std::size_t i = 0; i <= specification.size(); ++i) {
     if (i == specification.size() || specification[i] == ',') {
+      blank.typed = specification.substr(from, i - from);
       columns.push_back(parse_column(blank, text, escaped));
+      from = i + 1;
       text.clear();
       escaped = false;
     } else if (specification[i] == '\\') {
@@ -173,9 +84,10 @@ std::vector<Column> parse_columns(std::string_view specification, std::string_vi
 
 class ColKey final : public Key {
  public:
-  ColKey(const Wanted& wanted, const KeyContext& context) : cutter_(context.format) {
+  ColKey(const Wanted& wanted, const KeyContext& context) : cutter_(context.format), frame_(context.by_text) {
     if (!wanted.key.empty()) columns_ = parse_columns(wanted.key, "--key");
     key_columns_ = columns_.size();
+    each_field_ = context.each_field;
     has_time_ = !wanted.time.empty();
     if (has_time_) {
       const std::vector<Column> time = parse_columns(wanted.time, "--time");
@@ -212,7 +124,7 @@ class ColKey final : public Key {
 
   void extract(Batch& batch, const Hasher& hasher) override {
     batch.bad.clear();
-    if (has_key()) batch.digests.resize(batch.size());
+    if (has_key()) make_places(batch, each_field_ ? key_columns_ : 0);
     if (has_time_) batch.ticks.resize(batch.size());
     if (has_names_ && batch.size() > 0 && wanted_[0] == 0) fail(columns_[0], "rows came before the header was known");
     if (has_names_ && batch.header > 0) check_header(batch);
@@ -220,12 +132,10 @@ class ColKey final : public Key {
     for (std::size_t i = batch.header; i < count; ++i) {
       std::string reason;
       const bool unclosed = batch.unterminated_quote && i + 1 == count;
-      std::string_view row = batch.record(i);
-      if (i == 0 && batch.first_record == 1 && row.starts_with(kByteOrderMark))
-        row.remove_prefix(kByteOrderMark.size());
       Tick tick = 0;
-      if (!unclosed && cut(row, reason) && read_tick(tick, reason)) {
+      if (!unclosed && cut(batch.row(i), reason) && read_tick(tick, reason)) {
         if (has_key()) batch.digests[i] = hash(hasher);
+        if (each_field_) frame_.hash_fields(hasher, batch.fields.data() + i * key_columns_);
       } else {
         if (has_key()) batch.digests[i] = {};
         batch.bad.push_back({i, unclosed ? "quotes never close" : std::move(reason)});
@@ -316,7 +226,7 @@ class ColKey final : public Key {
   Digest hash(const Hasher& hasher) {
     frame_.clear();
     for (const std::size_t place : key_places_) frame_.add(FieldTag::text, values_[place]);
-    return hasher(frame_.bytes());
+    return frame_.hash(hasher);
   }
 
   bool read_tick(Tick& tick, std::string& reason) const {
@@ -333,6 +243,7 @@ class ColKey final : public Key {
   RowCutter cutter_;
   std::vector<Column> columns_;  // in the order asked: those of the key, then that of the time
   std::size_t key_columns_ = 0;  // how many of them are the key's
+  bool each_field_ = false;
   bool has_time_ = false;
   std::vector<std::uint64_t> wanted_;     // their numbers, ascending, each once
   std::vector<std::size_t> key_places_;   // of the key's columns in wanted_
@@ -346,6 +257,12 @@ class ColKey final : public Key {
 
 std::unique_ptr<Key> make_col_key(const Wanted& wanted, const KeyContext& context) {
   return std::make_unique<ColKey>(wanted, context);
+}
+
+std::vector<std::string> col_key_fields(std::string_view columns) {
+  std::vector<std::string> fields;
+  for (Column& column : parse_columns(columns, "--key")) fields.push_back(std::move(column.typed));
+  return fields;
 }
 
 }  // namespace nodup

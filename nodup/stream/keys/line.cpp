@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The key `line`: the record itself, byte for byte. A trailing carriage return counts, as does every blank.
+//
+// Compared by text it is what a row of one column would be, so that a list of names meets the names in CSV and JSON:
+// the byte order mark of an input and a carriage return before the newline are no part of it.
 #include "nodup/stream/registry.hpp"
 
 namespace nodup {
@@ -8,11 +11,22 @@ namespace {
 
 class LineKey final : public Key {
  public:
+  explicit LineKey(const KeyContext& context)
+      : format_(context.format), by_text_(context.by_text), each_field_(context.each_field) {}
+
   void extract(Batch& batch, const Hasher& hasher) override {
     batch.bad.clear();
-    // Not cleared first: a reused batch keeps its digests, and only new places are zeroed before they are
-    // written.
-    batch.digests.resize(batch.size());
+    make_places(batch, each_field_ ? 1 : 0);
+    if (by_text_) {
+      hash_texts(batch, hasher);
+    } else {
+      hash_records(batch, hasher);
+    }
+    if (each_field_) batch.fields = batch.digests;
+  }
+
+ private:
+  static void hash_records(Batch& batch, const Hasher& hasher) {
     const char* const bytes = batch.bytes.data();
     const std::uint64_t* const ends = batch.ends.data();
     Digest* const digests = batch.digests.data();
@@ -23,10 +37,21 @@ class LineKey final : public Key {
       from = ends[i] + 1;
     }
   }
+  void hash_texts(Batch& batch, const Hasher& hasher) const {
+    for (std::size_t i = batch.header; i < batch.size(); ++i)
+      batch.digests[i] = hasher(without_carriage_return(batch.row(i), format_));
+  }
+
+  RecordFormat format_;
+  bool by_text_, each_field_;
 };
 
 }  // namespace
 
-std::unique_ptr<Key> make_line_key(const Wanted&, const KeyContext&) { return std::make_unique<LineKey>(); }
+std::unique_ptr<Key> make_line_key(const Wanted&, const KeyContext& context) {
+  return std::make_unique<LineKey>(context);
+}
+
+std::vector<std::string> line_key_fields(std::string_view) { return {"line"}; }
 
 }  // namespace nodup
