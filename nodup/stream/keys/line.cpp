@@ -26,7 +26,7 @@ class LineKey final : public Key {
   }
 
  private:
-  static void hash_records(Batch& batch, const Hasher& hasher) {
+  [[gnu::flatten]] static void hash_records(Batch& batch, const Hasher& hasher) {
     const char* const bytes = batch.bytes.data();
     const std::uint64_t* const ends = batch.ends.data();
     Digest* const digests = batch.digests.data();
