@@ -19,11 +19,20 @@ std::string_view kind_of_key(std::string_view specification) {
   return specification.substr(0, specification.find(':'));
 }
 
+// Columns by number, and lines, are fields without names.
+bool has_names(const std::string& key) {
+  if (kind_of_key(key) == "line") return false;
+  return kind_of_key(key) != "col" || !std::ranges::all_of(key_fields(key), [](const std::string& field) {
+           return field.find_first_not_of("0123456789") == std::string::npos;
+         });
+}
+
 Notes notes_of_new(const std::string& key, double error) {
   return {{"key", key}, {"compare", "text"}, {"error", fmt::format("{}", error)}, {"version", NODUP_VERSION}};
 }
 
-// What is wrong with a key is what was typed.
+}  // namespace
+
 std::vector<std::string> typed_fields(const std::string& key) {
   try {
     return key_fields(key);
@@ -31,8 +40,6 @@ std::vector<std::string> typed_fields(const std::string& key) {
     throw UsageError(error.what());
   }
 }
-
-}  // namespace
 
 KeySet KeySet::make(const Kind& kind, const Goal& goal, double error, std::uint64_t seed, const std::string& key) {
   return KeySet(SavedFilter{.filter = kind.make(goal), .seed = seed, .notes = notes_of_new(key, error)});
@@ -126,9 +133,10 @@ std::size_t KeySet::attribute(const std::string& name, const std::string& path) 
       fmt::format("{} has no attribute {}; it has: {}", path, name, fmt::join(attribute_set().names(), ", ")));
 }
 
-// Which attribute each field of the key is. By --where if that is given; else by the names of the fields, if the set
-// knows them; else, if it knows none and they are as many as in its own key, by their order (col:3,1 against
-// json:user,day). Attributes appear as they come: what is added may have names that are new.
+// Which attribute each field of the key is. By --where if that is given; else by the names of the fields. Columns by
+// number, and lines, have no names: they go by their order in the set's own key (col:3,1 against json:user,day), as
+// everything does where that key has none itself. Attributes appear as they come: what is added may have names that are
+// new. A question with names of which the set knows none goes by order, too.
 void KeySet::find_attributes(const std::vector<std::string>& where, Use use, const std::string& path) {
   AttributeSet& set = attribute_set();
   const std::string noted = note("key");
@@ -157,7 +165,17 @@ void KeySet::find_attributes(const std::vector<std::string>& where, Use use, con
   } else {
     const auto known =
         std::ranges::count_if(names, [&](const std::string& name) { return set.find(name).has_value(); });
-    if (known == 0 && names.size() == own.size()) names = own;
+    if (!has_names(key_) || !has_names(noted)) {
+      if (names.size() != own.size())
+        throw UsageError(
+            fmt::format("--key {} has {} field{}, the rows in {} have {} ({}), and without names fields go by their "
+                        "order: give as many{}",
+                        key_, names.size(), names.size() == 1 ? "" : "s", path, own.size(), noted,
+                        use == Use::ask ? ", or the name of each with --where" : ""));
+      names = own;
+    } else if (use != Use::add && known == 0 && names.size() == own.size()) {
+      names = own;
+    }
     if (use == Use::ask && names.size() < own.size())
       throw UsageError(
           fmt::format("the rows in {} have the attributes {}, --key {} has {}: to ask for a part add --where "

@@ -26,6 +26,9 @@
 
 namespace nodup::cli {
 
+// key_fields() of a key that was typed: what is wrong with it is a UsageError.
+std::vector<std::string> typed_fields(const std::string& key);
+
 class KeySet {
  public:
   explicit KeySet(SavedSet saved) : saved_(std::move(saved)) {}

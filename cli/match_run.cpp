@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/match_run.hpp"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -225,8 +226,9 @@ int MatchRun::run() {
   try {
     if (failure) std::rethrow_exception(failure);
   } catch (const ClosedOutput& closed) {
-    talk_.note(fmt::format("{}; stopped", closed.what()));
-    return kOk;
+    // As others end whose reader has gone: what came out is not all of it.
+    talk_.note(fmt::format("{}; stopped, the output is incomplete", closed.what()));
+    Monitor::die_by(SIGPIPE);
   }
   // Whoever joins what came out relies on it that no row is missing: so half of the rows do not become a file.
   if (monitor.stop_signal() != 0) {
@@ -249,14 +251,17 @@ int MatchRun::run() {
 }  // namespace
 
 void SetOptions::operand(const std::string& word) {
-  if (set.empty())
-    set = word;
-  else
+  if (set_given) {
     paths.push_back(word);
+    return;
+  }
+  if (word.empty() || word == "-") throw UsageError(fmt::format("`{}` is no name of a set: it is a file", word));
+  set = word;
+  set_given = true;
 }
 
 void SetOptions::settle_paths(std::string_view command) {
-  if (set.empty()) throw UsageError(fmt::format("which set? `nodup {} FILE [INPUT...]`", command));
+  if (!set_given) throw UsageError(fmt::format("which set? `nodup {} FILE [INPUT...]`", command));
   if (paths.empty()) paths.push_back("-");
   if (std::ranges::count(paths, "-") > 1) throw UsageError("standard input (-) can be read only once");
 }

@@ -89,6 +89,8 @@ void SetChange::open() {
   if (build && exists && !options_.force)
     throw Error(fmt::format("{} is there already: --force puts the new set in its place, `nodup set add` adds to it",
                             typed_.set));
+  if (build && exists && !is_saved_file(file_.path()))
+    throw Error(fmt::format("{} is no set and no state of nodup: --force replaces nothing else", typed_.set));
   if (options_.change == Change::remove && !exists)
     throw Error(fmt::format("there is no set {}: `nodup set add` or `nodup set build` make one", typed_.set));
   if (!build && exists) {
@@ -105,6 +107,7 @@ void SetChange::open() {
     return;
   }
   key_ = typed_.key.empty() ? "line" : typed_.key;
+  (void)typed_fields(key_);
   std::random_device random;
   seed_ = options_.seed ? *options_.seed : std::uint64_t{random()} << 32 | random();
   const double error = options_.error.value_or(options_.filter == "exact" ? 0 : kDefaultSetError);
@@ -130,7 +133,8 @@ void SetChange::refuse_kind() const {
   if (options_.change == Change::remove && !set_->erases())
     throw Error(
         fmt::format("no key can be removed from {}: its filter is {}, which cannot forget one. Sets made by "
-                    "`nodup set add` or with --erasable can, and states made with --filter dynamic.",
+                    "`nodup set add` with an --error above 0, or with --erasable, can, and states made with --filter "
+                    "dynamic.",
                     typed_.set, set_->kind()));
   if (options_.change == Change::add && (set_->ages() || set_->forgets()))
     throw Error(fmt::format("no key can be added to {}: its filter is {}, which forgets keys, and a set must not",
@@ -290,8 +294,8 @@ int SetChange::run(Monitor& monitor) {
     return kFailure;
   }
   if (new_set_) set_.emplace(new_set_->finish());
-  if (refused_) refused_->finish();
   set_->save(file_);
+  if (refused_) refused_->finish();  // last: it tells what has become of the set
   if (counts_.records > 0 && counts_.bad_records == counts_.records) talk_.note(set_->no_key_hint());
   warn_if_past_goal();
   show();

@@ -2,6 +2,7 @@
 //
 // nodup join: what the options say, put together; signals and the report around it. The join itself is
 // nodup/stream/join/.
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -82,7 +83,6 @@ class JoinCommand final : public Command {
   int run() override;
 
  private:
-  enum class Stats { text, json, none };
   struct Side {
     std::string flag = "--on";
     std::string key, path;
@@ -117,7 +117,7 @@ class JoinCommand final : public Command {
 
 std::vector<Flag> JoinCommand::flags() {
   using S = const std::string&;
-  const std::string what = "What is joined", out = "Output", talk = "Reporting";
+  const std::string what = "What is joined", out = "Output";
   Flag on = key_flag(on_, what, "the key of both sides, e.g. json:user or col:id");
   on.names = "--on";
   std::vector<Flag> flags = {
@@ -147,16 +147,7 @@ std::vector<Flag> JoinCommand::flags() {
        "Rows beyond it go to a temporary file in $TMPDIR, or /tmp. Keys of the smaller side stay in memory, with up to "
        "130 bytes each.",
        [&](S v) { memory_ = memory_limit(v); }},
-      {"--stats",
-       "FORMAT",
-       talk,
-       "the report at the end: text (default), json or none",
-       "",
-       [&](S v) {
-         stats_ = choice<Stats>(v, {{"text", Stats::text}, {"json", Stats::json}, {"none", Stats::none}});
-       },
-       false,
-       {"text", "json", "none"}},
+      stats_flag(stats_),
       threads_flag(threads_),
   };
   for (Flag& flag : record_flags(records_)) flags.push_back(std::move(flag));
@@ -302,8 +293,10 @@ int JoinCommand::run() {
     Monitor::die_by(monitor.stop_signal());
   }
   if (!output_closed.empty()) {
+    // As others end whose reader has gone: what came out is not all of it.
     talk_.note(fmt::format("{}; stopped, {}", output_closed, incomplete));
-    return kOk;
+    sink_.reset();
+    Monitor::die_by(SIGPIPE);
   }
   if (failure) {
     sink_.reset();

@@ -15,7 +15,7 @@ class GrowingNodes {
   GrowingNodes() : chance_(7) {
     for (PeerId node = 0; node < kNodes; ++node) {
       sets.emplace_back(row_for(kPartKeys));
-      index.emplace_back(node);
+      index.emplace_back(node, 1);
       pace_.push_back(chance_.unequal());
     }
   }
@@ -87,7 +87,7 @@ void convergence(const Experiment& lab, Claims& claims) {
   for (const int wave : {0, 1}) {
     if (wave == 0) nodes.grow(100);
     std::vector<Digest> newest(kNodes);
-    PeerIndex truth(kNodes);
+    PeerIndex truth(kNodes, 1);
     for (PeerId node = 0; node < kNodes; ++node) {
       newest[node] = key(1ull << 50 | static_cast<std::uint64_t>(wave) << 40 | node);
       nodes.sets[node].make_room(1);

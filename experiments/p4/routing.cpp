@@ -138,10 +138,10 @@ std::uint64_t bytes_of(const Directions& directions) {
 
 // Every peer's filter, as every node has it after gossip. A fixed one may take no more memory than at first.
 PeerIndex index_of(const Network& net, bool fixed) {
-  PeerIndex index(kNodes);
+  PeerIndex index(kNodes, 1);
   Dynamic::Params params = row_for(kFirstKeys);
   if (fixed) params.max_bytes = Dynamic::bytes(params);
-  for (PeerId node = 0; node < kNodes; ++node) index.apply(PeerIndex(node).publish(set_of(net.keys[node], params)));
+  for (PeerId node = 0; node < kNodes; ++node) index.apply(PeerIndex(node, 1).publish(set_of(net.keys[node], params)));
   return index;
 }
 

@@ -270,6 +270,15 @@ void save_file(const std::string& name, const std::function<void(Writer&)>& cont
   }
 }
 
+bool is_saved_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  if (status.st_size == 0) return true;
+  const File file(path, O_RDONLY);
+  std::array<char, kMagic.size()> first{};
+  return ::read(file.fd(), first.data(), first.size()) == static_cast<ssize_t>(first.size()) && first == kMagic;
+}
+
 SavedFilter load_file(const std::string& path) {
   std::optional<SavedFilter> saved;
   load_file(path, [&](Reader& in) { saved = load(in); });

@@ -109,6 +109,9 @@ SavedFilter load_framed(Reader& in, Frame frame);  // the filter of the frame, a
 // target holds either all of the old or all of the new content. A failure throws and leaves nothing behind.
 void save_file(const std::string& path, const AnyFilter& filter, std::uint64_t seed, const Notes& notes);
 SavedFilter load_file(const std::string& path);
+// A regular file that begins as saved ones do, or is empty: what may be replaced by another without a loss of anything
+// that is not nodup's.
+bool is_saved_file(const std::string& path);
 // The same for whatever `content` writes or reads. An Error of the reader is told with the path.
 void save_file(const std::string& path, const std::function<void(Writer&)>& content);
 void load_file(const std::string& path, const std::function<void(Reader&)>& content);

@@ -12,7 +12,7 @@ BitRow::BitRow(const BloomParams& part, std::uint64_t most_parts)
 
 BitRow::BitRow(const Dynamic& filter, std::uint64_t most_parts) : BitRow(filter.filter(0).params(), most_parts) {
   for (std::size_t i = 0; i < filter.filter_count(); ++i) {
-    if (filter.filter(i).keys() == 0) continue;
+    if (filter.filter(i).above_zero() == 0) continue;
     const Part part = std::make_shared<const BitPart>(filter.filter(i));
     // As they are, if they may be as many: that the later ones are less full keeps the total error.
     if (parts_.size() < most_parts_)

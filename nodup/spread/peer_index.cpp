@@ -9,8 +9,13 @@ namespace nodup {
 
 namespace {
 
-// No node publishes so often. It leaves room above any version that can be received.
+// Versions end here, and no node publishes so often. Whoever is lied to about its own parts with this version cannot
+// overrule the lie; but what it sends can still be loaded.
 constexpr std::uint64_t kMostVersion = std::uint64_t{1} << 62;
+// As long as a dynamic filter's row can be.
+constexpr std::uint64_t kMostSlots = 1 << 16;
+
+std::uint64_t after(std::uint64_t version) { return std::min(version + 1, kMostVersion); }
 
 void save_name(Writer& out, const PartName& name, std::uint64_t version) {
   out.u64(name.peer);
@@ -20,7 +25,7 @@ void save_name(Writer& out, const PartName& name, std::uint64_t version) {
 std::pair<PartName, std::uint64_t> load_name(Reader& in) {
   PartName name;
   name.peer = in.u64("peer");
-  name.slot = in.u64("slot");
+  name.slot = in.u64("slot", 0, kMostSlots - 1);
   return {name, in.u64("version", 1, kMostVersion)};
 }
 // `each`: the bytes of the smallest part, so that no number of parts is believed without their bytes.
@@ -71,7 +76,7 @@ PeerVersions PeerVersions::load(Reader& in) {
 PeerUpdate PeerIndex::publish(const Dynamic& own) {
   std::vector<std::shared_ptr<const BitPart>> fresh;
   for (std::size_t i = 0; i < own.filter_count(); ++i)
-    if (own.filter(i).keys() > 0) fresh.push_back(std::make_shared<const BitPart>(own.filter(i)));
+    if (own.filter(i).above_zero() > 0) fresh.push_back(std::make_shared<const BitPart>(own.filter(i)));
 
   // Slots whose bits are no longer in the row; what is still there, at whatever place, is settled here.
   std::vector<std::uint64_t> free_slots, removed_slots;
@@ -91,9 +96,10 @@ PeerUpdate PeerIndex::publish(const Dynamic& own) {
   }
 
   PeerUpdate news;
+  const std::uint64_t next_version = after(clock_);
   const auto change = [&](std::uint64_t slot, std::shared_ptr<const BitPart> bits) {
     const PartName name{self_, slot};
-    parts_[name] = {clock_ + 1, std::move(bits)};
+    parts_[name] = {next_version, std::move(bits)};
     news.parts.emplace_back(name, parts_[name]);
   };
   // Slots of removed parts are used again, so there are never more than the row was long.
@@ -101,7 +107,7 @@ PeerUpdate PeerIndex::publish(const Dynamic& own) {
   slots.insert(slots.end(), removed_slots.begin(), removed_slots.end());
   for (std::size_t i = 0; i < fresh.size(); ++i) change(i < slots.size() ? slots[i] : next_slot++, fresh[i]);
   for (std::size_t i = fresh.size(); i < free_slots.size(); ++i) change(free_slots[i], nullptr);
-  if (!news.empty()) ++clock_;
+  if (!news.empty()) clock_ = next_version;
   return news;
 }
 
@@ -111,7 +117,7 @@ PeerUpdate PeerIndex::apply(const PeerUpdate& update) {
     PartState& ours = parts_[name];
     if (theirs.version <= ours.version) continue;
     if (name.peer == self_)
-      ours.version = clock_ = std::max(clock_, theirs.version) + 1;
+      ours.version = clock_ = after(std::max(clock_, theirs.version));
     else
       ours = theirs;
     news.parts.emplace_back(name, ours);

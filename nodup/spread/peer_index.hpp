@@ -66,9 +66,9 @@ struct PeerVersions {
 
 class PeerIndex {
  public:
-  // `first_version`: a node that comes back without its memory must begin above every version it has ever published
-  // (the time of its start in nanoseconds will do); else peers take its news for old.
-  explicit PeerIndex(PeerId self, std::uint64_t first_version = 1) : self_(self), clock_(first_version - 1) {}
+  // `first_version`, from 1: a node that comes back without its memory must begin above every version it has ever
+  // published (the time of its start in nanoseconds will do); else peers take its news for old.
+  PeerIndex(PeerId self, std::uint64_t first_version) : self_(self), clock_(first_version - 1) {}
 
   // The node's own set as it is now. Returns the parts that have changed since the last time, to be sent to others.
   PeerUpdate publish(const Dynamic& own);

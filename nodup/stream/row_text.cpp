@@ -2,6 +2,9 @@
 #include "nodup/stream/row_text.hpp"
 
 #include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
 
 #include "nodup/stream/keys/json_text.hpp"
 #include "nodup/stream/keys/json_tokens.hpp"
@@ -123,15 +126,35 @@ bool CsvColumns::read(std::string_view record) {
   return false;
 }
 
+bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
+
+namespace {
+
+// How many bytes the character at the front takes; 0: it is none.
+std::size_t character_length(std::string_view text) {
+  for (std::size_t length = 1; length <= std::min<std::size_t>(4, text.size()); ++length)
+    if (is_utf8(text.substr(0, length))) return length;
+  return 0;
+}
+
+}  // namespace
+
 void append_json_string(std::string& out, std::string_view text) {
+  const bool sound = is_utf8(text);
   out += '"';
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     if (c == '"' || c == '\\') {
       out.append(1, '\\').append(1, c);
     } else if (static_cast<unsigned char>(c) < 0x20) {
       out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
+    } else if (sound || static_cast<unsigned char>(c) < 0x80) {
       out += c;
+    } else if (const std::size_t length = character_length(text.substr(i)); length > 0) {
+      out += text.substr(i, length);
+      i += length - 1;
+    } else {
+      out += "\\ufffd";
     }
   }
   out += '"';

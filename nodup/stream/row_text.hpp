@@ -77,8 +77,9 @@ class CsvColumns {
   std::vector<std::string_view> columns_;
 };
 
-// Appends `text` as a JSON string, quoted and escaped. Bytes that are not UTF-8 stay as they are.
+// Appends `text` as a JSON string, quoted and escaped. JSON is UTF-8: bytes that are not become U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
+bool is_utf8(std::string_view text);
 
 // Appends `text` as a column, in quotes if it needs them. False, and nothing appended, where the format has no quotes
 // and the text holds what ends a column or a row.

@@ -330,9 +330,7 @@ def run(nodup, seed, folder, spilled):
 def check(stats, left, right, left_streams, want):
     kept, streamed = (right, left) if left_streams else (left, right)
     output = kind_of_output(left, right, stats["type"])
-    # Right rows that are broken are no part of the table if they are read when the table is made.
-    keys = {r.key for r in kept.rows if r.key is not None and
-            not (kept is right and r.broken and output == "objects")}
+    keys = {r.key for r in kept.rows if r.key is not None}
     matched = sum(r.key in keys for r in streamed.rows)
     checks = [
         ("streamed", "left" if left_streams else "right"),
@@ -344,6 +342,11 @@ def check(stats, left, right, left_streams, want):
     for name, value in checks:
         if stats[name] != value:
             return f"{name} is {stats[name]}, should be {value}"
+    # A right row that is broken behind its key counts if it has a match, whichever side is larger.
+    left_keys = {l.key for l in left.rows if l.key is not None}
+    bad = sum(r.key is None or (r.broken and output == "objects" and r.key in left_keys) for r in right.rows)
+    if stats["right"]["bad_records"] != bad:
+        return f"bad records of the right are {stats['right']['bad_records']}, should be {bad}"
     for name, side in (("left", left), ("right", right)):
         if stats[name]["rows"] != len(side.rows) or stats[name]["bytes"] != len(side.bytes()):
             return f"the counts of the {name} side are wrong"

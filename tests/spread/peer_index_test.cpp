@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "nodup/spread/bit_row.hpp"
 #include "nodup/spread/peer_index.hpp"
 
 #include <gtest/gtest.h>
@@ -21,11 +22,11 @@ using testing::Random;
 using testing::set_of;
 
 TEST(PeerIndex, FindsWhoHasAKey) {
-  PeerIndex asker(9);
+  PeerIndex asker(9, 1);
   for (PeerId peer = 0; peer < 5; ++peer) {
     std::vector<Digest> keys = KeyMaker(peer).make(200);
     if (peer % 2 == 1) keys.push_back(KeyMaker(77)());
-    asker.apply(PeerIndex(peer).publish(set_of(keys)));
+    asker.apply(PeerIndex(peer, 1).publish(set_of(keys)));
   }
   EXPECT_EQ(asker.peers_with(KeyMaker(77)()), (std::vector<PeerId>{1, 3}));
   // Its own keys it knows better.
@@ -35,7 +36,7 @@ TEST(PeerIndex, FindsWhoHasAKey) {
 
 TEST(PeerIndex, NewKeysChangeTheOpenPartOnly) {
   Dynamic set(kSmallRow);
-  PeerIndex index(1);
+  PeerIndex index(1, 1);
   KeyMaker keys(1);
   insert(set, keys.make(300));
   EXPECT_EQ(index.publish(set).parts.size(), set.filters());
@@ -50,7 +51,7 @@ TEST(PeerIndex, NewKeysChangeTheOpenPartOnly) {
 TEST(PeerIndex, AJoinChangesOnePartAndRemovesOne) {
   const std::vector<Digest> keys = KeyMaker(1).make(400);
   Dynamic set = set_of(keys);
-  PeerIndex index(1);
+  PeerIndex index(1, 1);
   index.publish(set);
   // Keys go until two filters become one: all parts behind the one that is gone have moved, and none is sent again.
   const std::uint64_t before = set.filters();
@@ -67,7 +68,7 @@ TEST(PeerIndex, AJoinChangesOnePartAndRemovesOne) {
 }
 
 TEST(PeerIndex, SlotsOfRemovedPartsAreUsedAgain) {
-  PeerIndex index(1);
+  PeerIndex index(1, 1);
   for (std::uint64_t round = 0; round < 20; ++round) {
     index.publish(set_of(KeyMaker(round).make(200)));
     index.publish(set_of({}));
@@ -78,8 +79,8 @@ TEST(PeerIndex, SlotsOfRemovedPartsAreUsedAgain) {
 
 TEST(PeerIndex, ANodeWithoutMemoryOverrulesItsFormerLife) {
   const std::vector<Digest> old_keys = KeyMaker(1).make(300), new_keys = KeyMaker(2).make(20);
-  PeerIndex peer(2);
-  PeerIndex former(1);
+  PeerIndex peer(2, 1);
+  PeerIndex former(1, 1);
   for (std::size_t n = 50; n <= 300; n += 50)
     peer.apply(former.publish(set_of({old_keys.begin(), old_keys.begin() + static_cast<std::ptrdiff_t>(n)})));
 
@@ -99,7 +100,7 @@ TEST(PeerIndex, ANodeWithoutMemoryOverrulesItsFormerLife) {
 class Network {
  public:
   Network(std::uint64_t nodes, std::uint64_t seed) : random_(seed), make_key_(seed + 1000) {
-    for (std::uint64_t i = 0; i < nodes; ++i) nodes_.push_back({Dynamic(kSmallRow), {}, PeerIndex(i)});
+    for (std::uint64_t i = 0; i < nodes; ++i) nodes_.push_back({Dynamic(kSmallRow), {}, PeerIndex(i, 1)});
   }
 
   void step() {
@@ -210,8 +211,38 @@ TEST(PeerIndex, ReplicasAgreeWhateverHappensToMessages) {
   }
 }
 
+// Saturated counters stay when the last key has gone; what still looks held there must look held at the peers.
+TEST(PeerIndex, APartWithoutKeysIsToldAsLongAsItHasCounters) {
+  Dynamic set(kSmallRow);
+  const Digest key = KeyMaker(3)();
+  set.make_room(1);
+  for (int i = 0; i < 15; ++i) set.add(key);
+  for (int i = 0; i < 15; ++i) set.erase(key);
+  ASSERT_EQ(set.keys(), 0u);
+  ASSERT_TRUE(set.contains(key));
+  PeerIndex owner(1, 1), peer(2, 1);
+  peer.apply(owner.publish(set));
+  EXPECT_EQ(peer.peers_with(key), std::vector<PeerId>{1});
+  EXPECT_TRUE(BitRow(set).contains(key));
+}
+
+// A lie with the greatest version cannot be overruled, but nobody refuses what its victim sends.
+TEST(PeerIndex, AGreatestVersionKeepsMessagesLoadable) {
+  PeerIndex victim(1, 1);
+  const PeerUpdate lie{{{{1, 0}, {std::uint64_t{1} << 62, nullptr}}}};
+  victim.apply(lie);
+  victim.publish(set_of(KeyMaker(1).make(5)));
+  const PeerUpdate update = victim.everything();
+  EXPECT_EQ(own_bytes(loaded<PeerUpdate>(own_bytes(update))), own_bytes(update));
+}
+
+TEST(PeerIndex, ASlotBeyondAnyRowIsRefused) {
+  const PeerUpdate update{{{{1, std::uint64_t{1} << 16}, {1, nullptr}}}};
+  EXPECT_THROW(loaded<PeerUpdate>(own_bytes(update)), Error);
+}
+
 TEST(PeerIndex, MessagesAreSavedAndLoaded) {
-  PeerIndex index(1);
+  PeerIndex index(1, 1);
   index.publish(set_of(KeyMaker(1).make(120)));
   index.publish(set_of(KeyMaker(2).make(10)));
   const PeerUpdate update = index.everything();

@@ -48,6 +48,7 @@ struct Join::Worker {
   std::vector<std::size_t> candidates;
   std::vector<std::uint64_t> keys;  // of every record its number in the table
   std::vector<BadRecord> bad;       // found after the keys were taken
+  std::vector<BadRecord> broken;    // right rows that would be bad records if they had a match
   std::uint64_t passed_bytes = 0;
   std::uint64_t matched = 0;
   std::string rows;  // made and not yet written
@@ -97,6 +98,7 @@ void Join::each_batch(bool left, const std::function<void(Batch&, Worker&)>& pre
     return {.prepare =
                 [&, worker](Batch& batch) {
                   worker->bad.clear();
+                  worker->broken.clear();
                   worker->candidates.clear();
                   worker->passed_bytes = worker->matched = 0;
                   worker->next = worker->next_bad = 0;
@@ -129,7 +131,9 @@ void Join::account(bool left, const Batch& batch, const Worker& worker) {
 }
 
 void Join::note_bad(bool left, const Batch& batch, const BadRecord& bad) {
-  const std::string text = (left ? options_.left : options_.right).reader->describe(batch, bad);
+  note_bad(left, (left ? options_.left : options_.right).reader->describe(batch, bad));
+}
+void Join::note_bad(bool left, const std::string& text) {
   if (options_.on_bad == OnBadRecord::fail) throw Error(text + "; --on-error pass or drop would go on");
   if (options_.report_bad) options_.report_bad(text);
   const std::lock_guard lock(counts_lock_);
@@ -159,10 +163,17 @@ static void each_keyed(const Batch& batch, Visit&& visit) {
 void Join::keep_right() {
   each_batch(
       false, [this](Batch& batch, Worker& worker) { check_right_rows(batch, worker, false); },
-      [this](Batch& batch, Worker&) {
+      [this](Batch& batch, Worker& worker) {
         learn_right_columns(batch);
         take_memory(keeps_right_rows() ? batch.size() : 0, batch.size(), 0);
-        each_keyed(batch, [&](std::size_t i) { add_right_row(batch, i, add_key(batch, i)); });
+        auto broken = worker.broken.begin();
+        each_keyed(batch, [&](std::size_t i) {
+          const std::uint64_t key = add_key(batch, i);
+          if (broken == worker.broken.end() || broken->index != i) return add_right_row(batch, i, key);
+          std::string text = options_.right.reader->describe(batch, *broken++);
+          broken_bytes_ += text.size() + sizeof text;
+          broken_right_[key].push_back(std::move(text));
+        });
       });
 }
 
@@ -182,7 +193,7 @@ void Join::keep_left() {
 // Asked for before it is taken, as if all keys of a batch were new.
 void Join::take_memory(std::uint64_t more_rows, std::uint64_t more_keys, std::uint64_t more_left_rows) {
   const std::uint64_t others = right_rows_.bytes_with(more_rows, table_.keys() + more_keys) +
-                               (left_rows_.size() + more_left_rows) * sizeof(LeftRow) +
+                               (left_rows_.size() + more_left_rows) * sizeof(LeftRow) + broken_bytes_ +
                                table_.bytes_to_make_room(more_keys) + (filter_ ? filter_->bytes() : 0);
   store_.share_memory(others);
   table_.make_room(more_keys);
@@ -211,14 +222,25 @@ void Join::learn_right_columns(const Batch& batch) {
   if (columns.read(batch.row(0))) shape.right_columns = columns.columns().size();
 }
 
-// Only those that will be read again as JSON need to be whole; the key has looked at a part of the record.
+// Only those that become a part of an object need to be whole; the key has looked at a part of the record. Whether a
+// row has a match is not known yet when the right is kept.
 void Join::check_right_rows(const Batch& batch, Worker& worker, bool only_matched) const {
   const JoinShape& shape = options_.shape;
-  if (shape.output() != JoinShape::Output::objects || shape.right.kind != RowKind::json) return;
+  if (shape.output() != JoinShape::Output::objects) return;
   each_keyed(batch, [&](std::size_t i) {
     if (only_matched && worker.keys[i] == KeyTable::kNone) return;
-    if (!worker.joiner.check_right(batch.row(i))) worker.bad.push_back({i, worker.joiner.reason()});
+    if (!worker.joiner.check_right(batch.row(i)))
+      (only_matched ? worker.bad : worker.broken).push_back({i, worker.joiner.reason()});
   });
+}
+
+void Join::note_broken_matches(const Worker& worker) {
+  if (broken_right_.empty()) return;
+  for (const std::size_t record : worker.candidates) {
+    const auto broken = broken_right_.extract(worker.keys[record]);
+    if (!broken) continue;
+    for (const std::string& text : broken.mapped()) note_bad(false, text);
+  }
 }
 
 void Join::build_filter() {
@@ -265,6 +287,7 @@ void Join::stream_left() {
         make_rows(batch, worker, false);
       },
       [this](Batch& batch, Worker& worker) {
+        note_broken_matches(worker);
         make_rows(batch, worker, true);
         write(worker);
       });
@@ -341,15 +364,21 @@ Join::Made Join::make_rows_of(std::string_view left, bool has_key, std::uint64_t
   Made made = Made::done;
   if (key == KeyTable::kNone || !right_rows_.has_any(key)) {
     if (!writes_unmatched() || (!has_key && options_.on_bad == OnBadRecord::drop)) return Made::done;
-    if (!worker.joiner.write_alone(left, worker.rows)) return has_key ? Made::bad : Made::done;
+    if (!worker.joiner.write_alone(left, worker.rows) && has_key) made = Made::bad;
+    if (made == Made::bad && options_.on_bad == OnBadRecord::drop) {
+      worker.rows.resize(before);
+      return made;
+    }
     fits = end_row();
   } else {
     if (!writes_matched()) return Made::done;
     if (!worker.joiner.take_left(left)) {
       // It has a match, but cannot be put together with it: no match, then.
       made = Made::bad;
-      if (writes_unmatched() && options_.on_bad != OnBadRecord::drop && worker.joiner.write_alone(left, worker.rows))
+      if (writes_unmatched() && options_.on_bad != OnBadRecord::drop) {
+        worker.joiner.write_alone(left, worker.rows);
         fits = end_row();
+      }
     } else if (keeps_right_rows()) {
       fits = right_rows_.for_each(key, [&](std::uint64_t place) {
         worker.joiner.write_joined(store_.read(place, worker.scratch), worker.rows);

@@ -23,6 +23,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "nodup/filters/blocked.hpp"
@@ -127,6 +128,7 @@ class Join {
   void build_filter();
   void find_keys(const Batch& batch, Worker& worker) const;
   void check_right_rows(const Batch& batch, Worker& worker, bool only_matched) const;
+  void note_broken_matches(const Worker& worker);
 
   std::string_view left_text(const Batch& batch, std::size_t record) const;
   void write_header_of_lines();
@@ -136,6 +138,7 @@ class Join {
 
   void account(bool left, const Batch& batch, const Worker& worker);
   void note_bad(bool left, const Batch& batch, const BadRecord& bad);
+  void note_bad(bool left, const std::string& text);
 
   const Hasher& hasher_;
   Options options_;
@@ -143,6 +146,9 @@ class Join {
 
   KeyTable table_;
   RowsOfKeys right_rows_;
+  // Right rows that are broken behind their key: bad records once a left row has that key. By the number of the key.
+  std::unordered_map<std::uint64_t, std::vector<std::string>> broken_right_;
+  std::uint64_t broken_bytes_ = 0;
   std::deque<LeftRow> left_rows_;  // if the left is kept
   std::string left_header_;        // the same
   RowStore store_;

@@ -112,7 +112,15 @@ bool RowJoiner::write_alone(std::string_view left, std::string& out) {
     out.append(left);
     return true;
   }
-  if (!take_left(left)) return false;
+  if (!take_left(left)) {
+    if (output_ == JoinShape::Output::objects) {
+      append_json_string(out.append("{\"line\":"), left);
+      out += '}';
+    } else {
+      out.append(left);
+    }
+    return false;
+  }
   out.append(begin_);
   // The delimiter before the first column of the right is there already.
   if (output_ == JoinShape::Output::columns) {
@@ -172,6 +180,7 @@ bool RowJoiner::make_object(std::string_view left) {
     end_ = left.substr(close);
     return true;
   }
+  if (!can_be_json(left)) return false;
   const auto add = [&](std::string_view name, std::string_view value) {
     begin_ += left_names_.empty() ? '{' : ',';
     append_json_string(begin_, name);
@@ -235,8 +244,14 @@ bool RowJoiner::check_right(std::string_view right) {
     reason_ = right_members_.reason();
     return false;
   }
-  if (right_columns_.read(right)) return true;
+  if (right_columns_.read(right)) return can_be_json(right);
   reason_ = "quotes never close";
+  return false;
+}
+
+bool RowJoiner::can_be_json(std::string_view row) {
+  if (is_utf8(row)) return true;
+  reason_ = "not UTF-8, so it cannot become JSON";
   return false;
 }
 

@@ -60,7 +60,8 @@ class RowJoiner {
 
   // The header row, if the output has one; `left` is that of the left side as it stands.
   bool write_header(std::string_view left, std::string& out) const;
-  // A left row without a match. False, and reason() says why, if it cannot be written.
+  // A left row without a match. False, and reason() says why, if it cannot be written as others are: then it is
+  // written as it stands, or, among objects, as the member "line" of one.
   bool write_alone(std::string_view left, std::string& out);
   // A left row that has matches, for write_joined. False, and reason() says why, if it cannot be joined.
   bool take_left(std::string_view left);
@@ -72,6 +73,7 @@ class RowJoiner {
 
  private:
   bool make_object(std::string_view left);
+  bool can_be_json(std::string_view row);
   bool make_columns(std::string_view left);
   void add_object(std::string_view right, std::string& out);
   std::string_view name_of(const std::vector<std::string>& header, std::size_t column);
