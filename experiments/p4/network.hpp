@@ -18,8 +18,8 @@ namespace nodup::lab {
 constexpr std::uint64_t kNodes = 1000;
 constexpr std::uint64_t kFirstKeys = 20;  // that a node holds when filters are planned
 
-// By hand, since fit() makes no filter as small as a set of 20 keys. 18 bits and 10 probes for each key: one filter takes
-// them all, and errs at 0.00018 then.
+// By hand, since fit() makes no filter as small as a set of 20 keys. 18 bits and 10 probes for each key: one filter
+// takes them all, and errs at 0.00018 then.
 inline Dynamic::Params row_for(std::uint64_t keys) {
   return {.filter = {.bits = 18 * keys, .probes = 10, .keys = keys}, .error = 1e-3};
 }

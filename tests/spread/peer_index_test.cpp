@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nodup/spread/bit_row.hpp"
 #include "nodup/spread/peer_index.hpp"
+#include "nodup/spread/bit_row.hpp"
 
 #include <gtest/gtest.h>
 
