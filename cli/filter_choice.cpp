@@ -131,12 +131,12 @@ std::map<std::string, std::string> window_notes(const DedupOptions& options) {
 void check_resumed_window(const DedupOptions& options, const std::map<std::string, std::string>& saved) {
   const std::map<std::string, std::string> asked = window_notes(options);
   for (const auto& [name, flag] : kWindowNotes) {
-    const auto of = [&](const auto& notes) {
-      const auto it = notes.find(std::string(name));
+    const auto of = [name = std::string(name)](const auto& notes) {
+      const auto it = notes.find(name);
       return it == notes.end() ? std::string() : it->second;
     };
     if (of(saved) == of(asked) || (name == "slack" && !options.slack && options.window)) continue;
-    const auto shown = [&](const std::string& value) {
+    const auto shown = [flag = flag](const std::string& value) {
       return value.empty()   ? fmt::format("without {}", flag)
              : value == "on" ? fmt::format("with {}", flag)
                              : fmt::format("with {} {}", flag, value);

@@ -65,8 +65,7 @@ std::uint64_t NewSet::count_gathered() {
   }
   std::ranges::sort(gathered_, less);
   if (!options_.for_changes) {
-    const auto repeated = std::ranges::unique(gathered_, same);
-    gathered_.erase(repeated.begin(), repeated.end());
+    gathered_.erase(std::unique(gathered_.begin(), gathered_.end(), same), gathered_.end());
     return gathered_.size();
   }
   std::uint64_t distinct = gathered_.empty() ? 0 : 1;
@@ -80,12 +79,12 @@ void NewSet::keep_distinct_rows() {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(
       order, [&](std::size_t a, std::size_t b) { return std::ranges::lexicographical_compare(row(a), row(b), less); });
-  const auto repeated = std::ranges::unique(
-      order, [&](std::size_t a, std::size_t b) { return std::ranges::equal(row(a), row(b), same); });
+  order.erase(std::unique(order.begin(), order.end(),
+                          [&](std::size_t a, std::size_t b) { return std::ranges::equal(row(a), row(b), same); }),
+              order.end());
   std::vector<Digest> kept;
-  kept.reserve(static_cast<std::size_t>(repeated.begin() - order.begin()) * width_);
-  std::for_each(order.begin(), repeated.begin(),
-                [&](std::size_t i) { kept.insert(kept.end(), row(i).begin(), row(i).end()); });
+  kept.reserve(order.size() * width_);
+  std::ranges::for_each(order, [&](std::size_t i) { kept.insert(kept.end(), row(i).begin(), row(i).end()); });
   gathered_ = std::move(kept);
 }
 

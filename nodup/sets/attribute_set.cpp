@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,12 +22,32 @@ struct Rows {
   std::span<const std::size_t> attributes;
   std::span<const Digest> values;
 
+  // One of them: a range of Attribute.
+  class Row {
+   public:
+    struct Iterator {
+      const Row* row;
+      std::size_t column;
+      Attribute operator*() const { return {row->attributes_[column], row->values_[column]}; }
+      Iterator& operator++() {
+        ++column;
+        return *this;
+      }
+      bool operator!=(const Iterator& other) const { return column != other.column; }
+    };
+
+    Row(std::span<const std::size_t> attributes, const Digest* values) : attributes_(attributes), values_(values) {}
+    Iterator begin() const { return {this, 0}; }
+    Iterator end() const { return {this, size()}; }
+    std::size_t size() const { return attributes_.size(); }
+
+   private:
+    std::span<const std::size_t> attributes_;
+    const Digest* values_;
+  };
+
   std::size_t count() const { return values.size() / attributes.size(); }
-  auto row(std::size_t i) const {
-    return std::views::iota(std::size_t{0}, attributes.size()) | std::views::transform([this, i](std::size_t column) {
-             return Attribute{attributes[column], at(i, column)};
-           });
-  }
+  Row row(std::size_t i) const { return {attributes, values.data() + i * attributes.size()}; }
   Digest at(std::size_t i, std::size_t column) const { return values[i * attributes.size() + column]; }
 };
 
@@ -106,7 +125,7 @@ Digest AttributeSet::marked(const Attribute& attribute) const noexcept {
 // A sum does not depend on the order. Hashed once more it is as even as the digest of any key.
 template <class Row>
 Digest AttributeSet::whole(const Row& row) const noexcept {
-  std::array<std::uint64_t, 3> sum = {std::ranges::size(row), 0, 0};
+  std::array<std::uint64_t, 3> sum = {row.size(), 0, 0};
   for (const Attribute& attribute : row) {
     const Digest value = marked(attribute);
     sum[1] += value.lo;

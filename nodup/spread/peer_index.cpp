@@ -88,7 +88,7 @@ PeerUpdate PeerIndex::publish(const Dynamic& own) {
       removed_slots.push_back(name.slot);
       continue;
     }
-    const auto same = std::ranges::find_if(fresh, [&](const auto& part) { return *part == *state.bits; });
+    const auto same = std::ranges::find_if(fresh, [&bits = *state.bits](const auto& part) { return *part == bits; });
     if (same != fresh.end())
       fresh.erase(same);
     else

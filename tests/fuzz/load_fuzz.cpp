@@ -32,7 +32,7 @@ void use(nodup::AnyFilter filter) {
   filter.insert_all(keys, answers);
   filter.contains_all(keys, answers);
   for (const bool seen : answers)
-    if (!seen) __builtin_trap();
+    if (!seen && !nodup::filter_kind(filter.kind()).forgets) __builtin_trap();
   (void)filter.rates();
   (void)filter.facts();
 }
