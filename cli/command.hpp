@@ -44,7 +44,7 @@ struct CommandText {
   std::string_view summary;  // one line
   std::string_view about;    // paragraphs
   std::span<const Example> examples;
-  std::string_view verbs = {};  // what its first operand may be, if that is one of a few: "build add"
+  std::span<const std::string_view> verbs = {};  // what its first operand may be, if that is one of a few
 };
 
 // One object per invocation; the flags write into it.

@@ -95,7 +95,7 @@ std::string bash_completions() {
   for_each_command([&](Command& command, const std::vector<Flag>& flags) {
     if (!command.text().name.empty())
       cases += fmt::format("    {}) words=\"{}\" verbs=\"{}\" ;;\n", command.text().name, flag_words(flags),
-                           command.text().verbs);
+                           fmt::join(command.text().verbs, " "));
     else
       cases += fmt::format("    *) words=\"{}\" ;;\n", flag_words(flags));
     for (const Flag& flag : flags)
@@ -133,7 +133,7 @@ std::string zsh_completions() {
     }
     const std::string line =
         fmt::format("    {}) flags=({}) verbs=({}) ;;\n", command.text().name.empty() ? "*" : command.text().name, list,
-                    command.text().verbs);
+                    fmt::join(command.text().verbs, " "));
     (command.text().name.empty() ? fallback : text) += line;
   });
   return fmt::format(
@@ -151,7 +151,7 @@ std::string fish_completions() {
     if (!name.empty())
       text += fmt::format("complete -c nodup -n __fish_use_subcommand -a {} -d \"{}\"\n", name, command.text().summary);
     if (!command.text().verbs.empty())
-      text += fmt::format("complete -c nodup -n \"{}\" -a \"{}\"\n", when, command.text().verbs);
+      text += fmt::format("complete -c nodup -n \"{}\" -a \"{}\"\n", when, fmt::join(command.text().verbs, " "));
     for (const Flag& flag : flags)
       text += fmt::format("complete -c nodup -n \"{}\" -l {}{}{} -d \"{}\"\n", when, long_name(flag).substr(2),
                           flag.value.empty() ? "" : " -r",

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/join_report.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "cli/report.hpp"
 #include "nodup/text/units.hpp"
 
 namespace nodup::cli {
@@ -12,21 +14,7 @@ namespace nodup::cli {
 namespace {
 
 std::string_view type_name(JoinType type) {
-  switch (type) {
-    case JoinType::inner:
-      return "inner";
-    case JoinType::left:
-      return "left";
-    case JoinType::semi:
-      return "semi";
-    case JoinType::anti:
-      return "anti";
-  }
-  return "";
-}
-
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return std::ranges::find(kJoinTypes, type, &decltype(kJoinTypes)::value_type::second)->first;
 }
 
 std::string side_json(const JoinCounts::Side& side) {

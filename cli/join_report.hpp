@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "nodup/stream/join/join.hpp"
 
 namespace nodup::cli {
+
+// THE list of joins, as they are typed and reported.
+inline const std::initializer_list<std::pair<std::string_view, JoinType>> kJoinTypes = {
+    {"inner", JoinType::inner}, {"left", JoinType::left}, {"semi", JoinType::semi}, {"anti", JoinType::anti}};
 
 // What a join tells about itself. docs/sets.md lists the JSON names; they are stable.
 struct JoinReport {

@@ -251,17 +251,16 @@ int MatchRun::run() {
 }  // namespace
 
 void SetOptions::operand(const std::string& word) {
-  if (set_given) {
+  if (!set.empty()) {
     paths.push_back(word);
     return;
   }
   if (word.empty() || word == "-") throw UsageError(fmt::format("`{}` is no name of a set: it is a file", word));
   set = word;
-  set_given = true;
 }
 
 void SetOptions::settle_paths(std::string_view command) {
-  if (!set_given) throw UsageError(fmt::format("which set? `nodup {} FILE [INPUT...]`", command));
+  if (set.empty()) throw UsageError(fmt::format("which set? `nodup {} FILE [INPUT...]`", command));
   if (paths.empty()) paths.push_back("-");
   if (std::ranges::count(paths, "-") > 1) throw UsageError("standard input (-) can be read only once");
 }

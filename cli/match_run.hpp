@@ -15,7 +15,6 @@ namespace nodup::cli {
 // What is typed for every command that works with a set and records that have keys.
 struct SetOptions : RecordOptions {
   std::string set;  // the file
-  bool set_given = false;
   std::vector<std::string> paths;
   std::string key;  // empty: that of the set
   unsigned threads = 1;

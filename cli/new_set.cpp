@@ -22,9 +22,6 @@ constexpr std::size_t kMostGathered = std::size_t{1} << 24;
 // megabyte at the default error): every filter that it must append later is one more to look into.
 constexpr std::uint64_t kLeastForChanges = 1 << 16;
 
-bool less(const Digest& a, const Digest& b) { return a.lo != b.lo ? a.lo < b.lo : a.hi < b.hi; }
-bool same(const Digest& a, const Digest& b) { return a.lo == b.lo && a.hi == b.hi; }
-
 }  // namespace
 
 NewSet::NewSet(Options options)
@@ -63,13 +60,13 @@ std::uint64_t NewSet::count_gathered() {
     if (!options_.for_changes) keep_distinct_rows();
     return gathered_.size() / width_;
   }
-  std::ranges::sort(gathered_, less);
+  std::ranges::sort(gathered_);
   if (!options_.for_changes) {
-    gathered_.erase(std::unique(gathered_.begin(), gathered_.end(), same), gathered_.end());
+    gathered_.erase(std::unique(gathered_.begin(), gathered_.end()), gathered_.end());
     return gathered_.size();
   }
   std::uint64_t distinct = gathered_.empty() ? 0 : 1;
-  for (std::size_t i = 1; i < gathered_.size(); ++i) distinct += !same(gathered_[i], gathered_[i - 1]);
+  for (std::size_t i = 1; i < gathered_.size(); ++i) distinct += gathered_[i] != gathered_[i - 1];
   return distinct;
 }
 
@@ -77,10 +74,10 @@ void NewSet::keep_distinct_rows() {
   const auto row = [&](std::size_t i) { return std::span(gathered_).subspan(i * width_, width_); };
   std::vector<std::size_t> order(gathered_.size() / width_);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(
-      order, [&](std::size_t a, std::size_t b) { return std::ranges::lexicographical_compare(row(a), row(b), less); });
+  std::ranges::sort(order,
+                    [&](std::size_t a, std::size_t b) { return std::ranges::lexicographical_compare(row(a), row(b)); });
   order.erase(std::unique(order.begin(), order.end(),
-                          [&](std::size_t a, std::size_t b) { return std::ranges::equal(row(a), row(b), same); }),
+                          [&](std::size_t a, std::size_t b) { return std::ranges::equal(row(a), row(b)); }),
               order.end());
   std::vector<Digest> kept;
   kept.reserve(order.size() * width_);

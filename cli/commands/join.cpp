@@ -133,12 +133,7 @@ std::vector<Flag> JoinCommand::flags() {
        "left: and the left rows that match nothing\n"
        "semi: left rows that match, once each, as they stand\n"
        "anti: left rows that match nothing, as they stand",
-       [&](S v) {
-         type_ = choice<JoinType>(v, {{"inner", JoinType::inner},
-                                      {"left", JoinType::left},
-                                      {"semi", JoinType::semi},
-                                      {"anti", JoinType::anti}});
-       },
+       [&](S v) { type_ = choice(v, kJoinTypes); },
        true,
        {"inner", "left", "semi", "anti"}},
       {"-o,--output", "FILE", out, "write to FILE instead of standard output; it appears when it is complete", "",
@@ -199,12 +194,7 @@ void JoinCommand::show_report() {
 void JoinCommand::on_tick() {
   const std::lock_guard lock(talk_lock_);
   if (!talk_.shows_progress() || !join_) return;
-  const auto share = [](const Side& side) -> std::optional<double> {
-    const auto total = side.reader->bytes_total();
-    if (!total || *total == 0) return std::nullopt;
-    return static_cast<double>(side.reader->bytes_taken()) / static_cast<double>(*total);
-  };
-  talk_.progress(progress_line(report(), share(left_), share(right_)));
+  talk_.progress(progress_line(report(), left_.reader->share_taken(), right_.reader->share_taken()));
 }
 
 int JoinCommand::run() {

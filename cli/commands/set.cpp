@@ -2,7 +2,6 @@
 //
 // `nodup set`: one command with four verbs. Flags that only some verbs have are refused with the others.
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -30,6 +29,10 @@ constexpr Example kExamples[] = {
     {"nodup set test blocked.nodup < addresses.txt", "the lines that may be in the set"},
 };
 
+// The i-th has the bit 1 << i among Verb.
+constexpr std::string_view kVerbs[] = {"build", "add", "remove", "test"};
+enum Verb : unsigned { kBuild = 1, kAdd = 2, kRemove = 4, kTest = 8 };
+
 constexpr CommandText kText = {
     .name = "set",
     .usage = "set (build | add | remove | test) SET [FLAGS] [FILE...]",
@@ -50,17 +53,13 @@ constexpr CommandText kText = {
         "Two "
         "changes at the same time are refused.",
     .examples = kExamples,
-    .verbs = "build add remove test",
+    .verbs = kVerbs,
 };
-
-enum Verb : unsigned { kBuild = 1, kAdd = 2, kRemove = 4, kTest = 8 };
-constexpr std::array<std::pair<std::string_view, Verb>, 4> kVerbs = {
-    {{"build", kBuild}, {"add", kAdd}, {"remove", kRemove}, {"test", kTest}}};
 
 std::string verb_names(unsigned verbs) {
   std::string names;
-  for (const auto& [name, verb] : kVerbs)
-    if ((verbs & verb) != 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  for (std::size_t i = 0; i < std::size(kVerbs); ++i)
+    if ((verbs >> i & 1) != 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", kVerbs[i]);
   return names;
 }
 
@@ -150,8 +149,8 @@ void SetCommand::operand(const std::string& word) {
     set_.operand(word);
     return;
   }
-  for (const auto& [name, verb] : kVerbs)
-    if (word == name) verb_ = verb;
+  for (std::size_t i = 0; i < std::size(kVerbs); ++i)
+    if (word == kVerbs[i]) verb_ = 1U << i;
   if (verb_ == 0) throw UsageError(fmt::format("`nodup set {}`: there are {}", word, verb_names(~0U)));
 }
 
