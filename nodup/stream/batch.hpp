@@ -13,6 +13,7 @@
 
 #include "nodup/hash/digest.hpp"
 #include "nodup/stream/records.hpp"
+#include "nodup/stream/upcoming.hpp"
 #include "nodup/theory/goal.hpp"
 
 namespace nodup {
@@ -85,6 +86,7 @@ struct Batch {
   std::size_t input = 0;            // index of the input it came from
   std::uint64_t first_record = 1;   // number of record 0 in its input, counted from 1
   bool unterminated_quote = false;  // the last record is a CSV row whose quotes never close
+  Upcoming upcoming;
 
   // By Key::extract: digests[i] for every record i, and ticks[i] if the key was asked for the time of events; those of
   // the header row and of the records in `bad` (ascending) mean nothing.

@@ -35,6 +35,7 @@ class PeekedSource final : public Source {
   std::uint64_t bytes_taken() const override { return rest_->bytes_taken(); }
   std::optional<std::uint64_t> bytes_total() const override { return rest_->bytes_total(); }
   bool stopped() const override { return rest_->stopped(); }
+  const char* upcoming(std::uint64_t skipped, std::size_t bytes) override { return rest_->upcoming(skipped, bytes); }
 
  private:
   std::string head_;

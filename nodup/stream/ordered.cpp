@@ -35,7 +35,9 @@ bool spin_until(Condition&& holds) {
 
 }  // namespace
 
-OrderedBatches::OrderedBatches(BatchReader& reader, Options options) : reader_(reader), options_(std::move(options)) {}
+OrderedBatches::OrderedBatches(BatchReader& reader, Options options) : reader_(reader), options_(std::move(options)) {
+  reader_.expect_threads(options_.threads);
+}
 
 void OrderedBatches::run() {
   std::vector<std::jthread> helpers;

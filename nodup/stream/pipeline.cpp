@@ -16,6 +16,18 @@ namespace {
 constexpr int kLockAttempts = 100;
 constexpr std::chrono::microseconds kLockPause(730);
 
+// std::count counts in 64 bits. In bytes, as many as a byte can hold at a time, it takes a tenth of that.
+std::uint64_t count_true(const bool* answers, std::size_t count) {
+  std::uint64_t sum = 0;
+  for (std::size_t from = 0; from < count; from += 255) {
+    const std::size_t to = std::min(from + 255, count);
+    std::uint8_t part = 0;
+    for (std::size_t i = from; i < to; ++i) part = static_cast<std::uint8_t>(part + answers[i]);
+    sum += part;
+  }
+  return sum;
+}
+
 }  // namespace
 
 Pipeline::Pipeline(BatchReader& reader, AnyFilter& filter, const Hasher& hasher, Options options)
@@ -83,7 +95,7 @@ void Pipeline::judge(Batch& batch) {
   clock_.stamp(batch);
   ask_filter(batch);
   if (options_.audit != nullptr) tell_audit(batch);
-  const auto fresh = static_cast<std::uint64_t>(std::count(is_new_, is_new_ + batch.digests.size(), true));
+  const std::uint64_t fresh = count_true(is_new_, batch.digests.size());
   const auto late_passed =
       static_cast<std::uint64_t>(std::ranges::count_if(clock_.late(), [&](std::size_t i) { return is_new_[i]; }));
   for (const std::size_t i : late_dropped_) is_new_[i] = options_.invert;  // passes neither way

@@ -124,6 +124,8 @@ bool BatchReader::read_batch(Batch& batch) {
   batch.input = next_input_ - 1;
   batch.first_record = next_record_;
   next_record_ += batch.size();
+  const std::size_t block = options_.block_bytes;
+  batch.upcoming = Upcoming(source_ ? source_->upcoming((threads_ - 1) * block, block) : nullptr, block, batch.size());
   check_header(batch);
   return true;
 }

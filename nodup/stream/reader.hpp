@@ -31,6 +31,8 @@ class BatchReader {
   explicit BatchReader(Options options);
   ~BatchReader();
 
+  // How many threads take turns to read: each of them will have its next batch when all others have had one.
+  void expect_threads(unsigned threads) { threads_ = threads; }
   // False at the end of all inputs. A batch has one record at least.
   bool next(Batch& batch);
   // No further input is read; whole records that have been read still come out. Any thread may call it.
@@ -63,6 +65,7 @@ class BatchReader {
   bool looks_packed() const;  // by what was read ahead
 
   Options options_;
+  unsigned threads_ = 1;
   RecordScanner scanner_;
   std::unique_ptr<Source> source_;
   std::size_t next_input_ = 0;

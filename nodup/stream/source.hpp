@@ -24,6 +24,12 @@ class Source {
   virtual std::optional<std::uint64_t> bytes_total() const = 0;
   // The last read() gave nothing because a stop was asked for, not because the input has ended.
   virtual bool stopped() const { return false; }
+  // Where the `bytes` lie that come after the next `skipped` ones, if they are in memory already; else nullptr. Only
+  // for prefetching: they may be gone at any time.
+  virtual const char* upcoming(std::uint64_t skipped, std::size_t bytes) {
+    (void)skipped, (void)bytes;
+    return nullptr;
+  }
 };
 
 }  // namespace nodup

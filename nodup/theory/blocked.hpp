@@ -5,6 +5,15 @@
 
 namespace nodup::theory {
 
+// x to a whole number. A plan asks for ten thousands of them; std::pow would take a third of the time in which the
+// command starts.
+inline double whole_power(double x, unsigned exponent) {
+  double power = 1;
+  for (; exponent > 0; exponent >>= 1, x *= x)
+    if (exponent & 1) power *= x;
+  return power;
+}
+
 // False positives of a line-blocked filter: each key puts one bit into each of b lanes of w bits (b*w = 512) in each
 // of L lines chosen at random among `lines`.
 //
@@ -23,10 +32,10 @@ inline double blocked_false_positive(double n, double lines, unsigned L, unsigne
   double weight = std::exp(first * std::log(mean) - mean - std::lgamma(first + 1));
   double sum = 0;
   for (double load = first; load <= last; ++load) {
-    sum += weight * std::pow(-std::expm1(load * log_zero), static_cast<double>(b));
+    sum += weight * whole_power(-std::expm1(load * log_zero), b);
     weight *= mean / (load + 1);
   }
-  return std::pow(std::fmin(sum, 1.0), static_cast<double>(L));
+  return whole_power(std::fmin(sum, 1.0), L);
 }
 
 }  // namespace nodup::theory

@@ -129,7 +129,9 @@ class ColKey final : public Key {
     if (has_names_ && batch.size() > 0 && wanted_[0] == 0) fail(columns_[0], "rows came before the header was known");
     if (has_names_ && batch.header > 0) check_header(batch);
     const std::size_t count = batch.size();
+    Upcoming upcoming = batch.upcoming;
     for (std::size_t i = batch.header; i < count; ++i) {
+      upcoming.ask();
       std::string reason;
       const bool unclosed = batch.unterminated_quote && i + 1 == count;
       Tick tick = 0;

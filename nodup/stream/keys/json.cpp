@@ -56,7 +56,9 @@ class JsonKey final : public Key {
     const std::string_view block = std::string_view(bytes, batch.bytes.size()).substr(mark);
     const bool together = by_lines_ && batch.size() > 1 && block.size() <= kMostTogether && !tokens_.index(block);
     const bool any_escapes = std::memchr(block.data(), '\\', block.size()) != nullptr;
+    Upcoming upcoming = batch.upcoming;
     for (std::size_t i = batch.header; i < batch.size(); ++i) {
+      upcoming.ask();
       const std::string_view record = batch.row(i);
       escapes_ = any_escapes && record.find('\\') != std::string_view::npos;
       if (together)

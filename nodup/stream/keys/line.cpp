@@ -31,8 +31,10 @@ class LineKey final : public Key {
     const std::uint64_t* const ends = batch.ends.data();
     Digest* const digests = batch.digests.data();
     const std::size_t count = batch.size();
+    Upcoming upcoming = batch.upcoming;
     std::uint64_t from = batch.begin(batch.header);
     for (std::size_t i = batch.header; i < count; ++i) {
+      upcoming.ask();
       digests[i] = hasher({bytes + from, static_cast<std::size_t>(ends[i] - from)});
       from = ends[i] + 1;
     }

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <system_error>
 
 #include "nodup/error.hpp"
 #include "nodup/stream/open.hpp"
+#include "nodup/stream/sources/file_window.hpp"
 
 namespace nodup {
 namespace {
@@ -28,8 +30,10 @@ class DescriptorSource final : public Source {
     if (S_ISDIR(status.st_mode)) throw Error(fmt::format("{} is a directory; name the files in it", name_));
     if (S_ISREG(status.st_mode)) {
       const off_t at = ::lseek(fd, 0, SEEK_CUR);
-      const off_t left = status.st_size - (at > 0 ? at : 0);
+      begin_ = at > 0 ? static_cast<std::uint64_t>(at) : 0;
+      const off_t left = status.st_size - static_cast<off_t>(begin_);
       total_ = left > 0 ? static_cast<std::uint64_t>(left) : 0;
+      window_.emplace(fd);
       ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
       return;
     }
@@ -42,6 +46,15 @@ class DescriptorSource final : public Source {
   }
 
   std::size_t read(std::span<char> room) override {
+    if (window_) {
+      if (const std::size_t count = window_->copy(begin_ + taken_, room); count > 0) {
+        taken_ += count;
+        ahead_ = true;
+        return count;
+      }
+      if (ahead_) ::lseek(fd_.number, static_cast<off_t>(begin_ + taken_), SEEK_SET);
+      ahead_ = false;
+    }
     while (!stopped_) {
       if (waits_first_ && !wait()) break;
       const ssize_t count = ::read(fd_.number, room.data(), room.size());
@@ -68,6 +81,9 @@ class DescriptorSource final : public Source {
     return total_;
   }
   bool stopped() const override { return stopped_; }
+  const char* upcoming(std::uint64_t skipped, std::size_t bytes) override {
+    return window_ ? window_->find(begin_ + taken_ + skipped, bytes) : nullptr;
+  }
 
  private:
   struct Descriptor {
@@ -96,7 +112,10 @@ class DescriptorSource final : public Source {
   int wake_fd_;
   bool waits_first_ = false;
   bool stopped_ = false;
+  std::uint64_t begin_ = 0;  // of a file: where it was read from
   std::uint64_t taken_ = 0;
+  std::optional<FileWindow> window_;  // of a file
+  bool ahead_ = false;                // more was taken than the descriptor knows
   std::optional<std::uint64_t> total_;
 };
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "nodup/memory/prefetch.hpp"
+
+namespace nodup {
+
+// The bytes of a later batch, where they lie in memory already. Whoever works on the records of this batch asks for
+// some of them with each record: work and memory then take the same time, not one after the other.
+class Upcoming {
+ public:
+  Upcoming() = default;
+  // The `bytes` at `at`, or nothing if that is nullptr, in as many equal portions as this batch has records.
+  Upcoming(const char* at, std::size_t bytes, std::size_t records)
+      : at_(at), end_(at + bytes), lines_(at == nullptr || records == 0 ? 0 : (bytes / kLine + records) / records) {}
+
+  // Once for each record. No branch but on the number of lines, which is the same for all.
+  [[gnu::always_inline]] void ask() {
+    for (std::size_t i = 0; i < lines_; ++i) {
+      prefetch_for_reading(at_);
+      at_ += at_ < end_ ? kLine : 0;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLine = 64;
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+  std::size_t lines_ = 0;
+};
+
+}  // namespace nodup
