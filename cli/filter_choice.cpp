@@ -16,9 +16,10 @@ namespace {
 
 constexpr double kDefaultError = 1e-6;
 
-// Of a stream whose length nobody knows: 20 MiB at the default error. Larger would make small states large, smaller
-// would make every key of a long stream be looked up in one stage more.
-constexpr std::uint64_t kFirstKeys = 4'000'000;
+// Of a stream whose length nobody knows: 40 MiB at the default error. Smaller would make every key of a long stream be
+// looked up in one stage more. A state is written again and again, small ones, too: half of that.
+constexpr std::uint64_t kFirstKeys = 8'000'000;
+constexpr std::uint64_t kFirstKeysOfState = kFirstKeys / 2;
 
 // Of a window of time at an unknown rate: less, because tables that were too small go when their keys are forgotten.
 constexpr std::uint64_t kFirstWindowKeys = 150'000;
@@ -228,7 +229,7 @@ ChosenFilter choose_filter(const DedupOptions& options, BatchReader& reader, std
   if (!known && !kind.grows)
     throw UsageError(
         fmt::format("--filter {} has a fixed size and the number of events is unknown: add --events COUNT", kind.name));
-  goal.keys = std::max<std::uint64_t>(known.value_or(kFirstKeys), 1);
+  goal.keys = std::max<std::uint64_t>(known.value_or(options.state.empty() ? kFirstKeys : kFirstKeysOfState), 1);
 
   Goal fit = goal;  // exact has no use for a rate, but every plan wants one inside its range
   if (exact) fit.error = kDefaultError;
