@@ -148,6 +148,7 @@ Contender exact() {
 std::vector<Contender> contenders() {
   std::vector<Contender> list;
   for (const double error : {1e-2, 1e-3, 1e-4, 1e-6}) {
+    list.push_back(fitted("aged_lines", error));
     list.push_back(fitted("aged_table", error));
     list.push_back(fitted("aged_table", error, true));
   }

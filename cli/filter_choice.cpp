@@ -34,7 +34,8 @@ std::string kind_for(const DedupOptions& options) {
       throw UsageError(fmt::format("--error 0 means --filter exact, not {}", *options.filter));
     return "exact";
   }
-  return options.filter.value_or(std::string(options.window ? kDefaultWindowKind : kDefaultKind));
+  const std::string_view for_window = options.compact ? kCompactWindowKind : kDefaultWindowKind;
+  return options.filter.value_or(std::string(options.window ? for_window : kDefaultKind));
 }
 
 std::string rate(double error) { return fmt::format("{:.2g}", error); }

@@ -17,7 +17,8 @@
 namespace nodup::cli {
 
 inline constexpr std::string_view kDefaultKind = "growing";
-inline constexpr std::string_view kDefaultWindowKind = "aged_table";
+inline constexpr std::string_view kDefaultWindowKind = "aged_lines";
+inline constexpr std::string_view kCompactWindowKind = "aged_table";  // --compact
 inline constexpr std::string_view kDefaultEndlessKind = "automatic";  // --memory, unless --events tells that all fit
 
 struct ChosenFilter {

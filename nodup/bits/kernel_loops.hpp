@@ -4,10 +4,12 @@
 // an unnamed namespace: every file compiles it with its own instruction set, and the linker must never merge them.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "nodup/bits/kernels.hpp"
 #include "nodup/memory/prefetch.hpp"
@@ -90,6 +92,49 @@ void insert_queues(QueueBatch& batch, const Digest* keys, std::size_t count, boo
     with_words.template operator()<8>();
   else
     with(PortableSlots());
+}
+
+// Slot by slot.
+struct PortableAgedSlots {
+  [[gnu::always_inline]] std::uint64_t find(const AgedLayout& layout, const std::uint64_t* line,
+                                            std::uint64_t value) const {
+    std::uint64_t found = 0;
+    for (unsigned slot = 0; slot < layout.slots; ++slot)
+      found |= static_cast<std::uint64_t>(layout.get(line, slot) == value) << slot;
+    return found;
+  }
+};
+
+// Two lines per key.
+constexpr std::size_t kAgedKeysAhead = kLinesAhead / 2;
+
+// `Slots<bits of a fingerprint>` compares those that fit into lanes of four bytes with constants of their own width,
+// which takes a third fewer instructions; `Slots<0>` any, with what the shape knows.
+template <template <unsigned> class Slots, unsigned kWidth>
+std::size_t insert_aged_lines_of(const AgedLineShape& shape, const AgedLineTable& table, const AgedMoment& moment,
+                                 AgedBatch& batch, const Digest* keys, std::size_t from, std::size_t end,
+                                 bool* is_new) {
+  AgedLayout layout = shape.layout();
+  if constexpr (kWidth != 0) layout = {kWidth, layout.slots, (std::uint64_t{1} << kWidth) - 1};
+  return insert_into_aged_lines<kAgedKeysAhead>(Slots<kWidth>(shape), layout, table, moment, batch, keys, from, end,
+                                                is_new);
+}
+template <template <unsigned> class Slots, std::size_t... kPlaces>
+constexpr auto make_aged_inserts(std::index_sequence<kPlaces...>) {
+  return std::array{insert_aged_lines_of<Slots, AgedLayout::kNarrowest + kPlaces>...};
+}
+template <template <unsigned> class Slots>
+std::size_t insert_aged_lines(const AgedLineShape& shape, const AgedLineTable& table, const AgedMoment& moment,
+                              AgedBatch& batch, const Digest* keys, std::size_t from, std::size_t end, bool* is_new) {
+  constexpr std::size_t kWidths = SlotLine::kWidestInFourBytes - AgedLayout::kNarrowest + 1;
+  static constexpr auto kInserts = make_aged_inserts<Slots>(std::make_index_sequence<kWidths>());
+  const std::size_t place = shape.layout().width - AgedLayout::kNarrowest;
+  const auto insert = place < kWidths ? kInserts[place] : insert_aged_lines_of<Slots, 0>;
+  return insert(shape, table, moment, batch, keys, from, end, is_new);
+}
+template <template <unsigned> class Slots>
+std::uint64_t find_in_aged_line(const AgedLineShape& shape, const std::uint64_t* line, std::uint64_t value) {
+  return Slots<0>(shape).find(shape.layout(), line, value);
 }
 
 template <class Line>

@@ -16,7 +16,9 @@ namespace {
 std::vector<const Kernels*> detect() {
   std::vector<const Kernels*> sets;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt"))
+  // LZCNT cannot be asked for everywhere; whatever has BMI2 has it.
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+      __builtin_cpu_supports("popcnt"))
     sets.push_back(&kAvx2Kernels);
 #elif defined(__aarch64__)
   sets.push_back(&kNeonKernels);  // part of every aarch64 processor

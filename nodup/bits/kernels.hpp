@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "nodup/bits/age_ring.hpp"
+#include "nodup/bits/aged_line.hpp"
 #include "nodup/bits/line.hpp"
 #include "nodup/bits/queue_table.hpp"
 #include "nodup/hash/digest.hpp"
@@ -39,6 +40,13 @@ struct Kernels {
 
   // Queues of fingerprints (bits/queue_table.hpp): insert_into_queues.
   void (*insert_queues)(QueueBatch& batch, const Digest* keys, std::size_t count, bool* is_new);
+
+  // Lines of fingerprints in the order of their age (bits/aged_line.hpp): insert_into_aged_lines, and the slots of a
+  // line that hold a value.
+  std::size_t (*insert_aged_lines)(const AgedLineShape& shape, const AgedLineTable& table, const AgedMoment& moment,
+                                   AgedBatch& batch, const Digest* keys, std::size_t from, std::size_t end,
+                                   bool* is_new);
+  std::uint64_t (*find_in_aged_line)(const AgedLineShape& shape, const std::uint64_t* line, std::uint64_t value);
 
   // Writes base + i for every data[i] that equals the byte (or one of two bytes), ascending; returns how many. `out`
   // has room for size + kFindSlack.

@@ -118,6 +118,100 @@ struct Avx2Slots {
   unsigned windows;
 };
 
+// Eight slots of a line at a time: from which 16 bytes they come into lanes of four bytes, and where they begin there.
+template <unsigned kWidth>
+struct FixedWindows {
+  static constexpr unsigned kSlots = AgedLineShape::kSlotBits / kWidth;
+  static constexpr unsigned kCount = (std::min(kSlots, LineAges::kBits) + 7) / 8;
+  // Eight slots lie within 16 bytes wherever they begin.
+  static constexpr bool kOneLoad = kWidth <= 14 || kWidth == 16;
+  struct Window {
+    alignas(32) std::uint8_t bytes[32];
+    alignas(32) std::uint32_t shifts[8];
+    unsigned offsets[2];
+  };
+  static constexpr std::array<Window, kCount> make() {
+    std::array<Window, kCount> all{};
+    for (unsigned i = 0; i < 8 * kCount; ++i) {
+      Window& window = all[i / 8];
+      const unsigned lane = i % 8, bit = i * kWidth, half = kOneLoad ? 0 : lane / 4;
+      // Never past the end.
+      if (lane == 4 * half) window.offsets[half] = std::min(bit / 8, AgedLayout::kBytes - 16);
+      const unsigned begin = bit / 8 - window.offsets[half];
+      for (unsigned byte = 0; byte < 4; ++byte)
+        window.bytes[4 * lane + byte] = static_cast<std::uint8_t>(begin + byte < 16 ? begin + byte : 0x80);
+      window.shifts[lane] = bit % 8;
+    }
+    return all;
+  }
+  static constexpr std::array<Window, kCount> kWindows = make();
+};
+
+template <unsigned kWidth>
+struct Avx2AgedSlots {
+  explicit Avx2AgedSlots(const AgedLineShape&) {}
+
+  [[gnu::always_inline]] std::uint64_t find(const AgedLayout& layout, const std::uint64_t* line,
+                                            std::uint64_t value) const {
+    using Fixed = FixedWindows<kWidth>;
+    const auto* bytes = reinterpret_cast<const char*>(line + 1);
+    const __m256i wanted = _mm256_set1_epi32(static_cast<int>(value));
+    const __m256i mask = _mm256_set1_epi32((1 << kWidth) - 1);
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < Fixed::kCount; ++i) {
+      const auto& window = Fixed::kWindows[i];
+      const auto* const low = reinterpret_cast<const __m128i*>(bytes + window.offsets[0]);
+      const auto* const high = reinterpret_cast<const __m128i*>(bytes + window.offsets[1]);
+      const __m256i both =
+          Fixed::kOneLoad
+              ? _mm256_broadcastsi128_si256(_mm_loadu_si128(low))
+              : _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)), _mm_loadu_si128(high), 1);
+      const __m256i lanes = _mm256_shuffle_epi8(both, *reinterpret_cast<const __m256i*>(window.bytes));
+      const __m256i shifts = *reinterpret_cast<const __m256i*>(window.shifts);
+      const __m256i here = _mm256_and_si256(_mm256_srlv_epi32(lanes, shifts), mask);
+      const int equal = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(here, wanted)));
+      found |= static_cast<std::uint64_t>(static_cast<unsigned>(equal)) << (8 * i);
+    }
+    return found & LineAges::below(layout.slots);
+  }
+};
+
+template <>
+struct Avx2AgedSlots<0> {
+  explicit Avx2AgedSlots(const AgedLineShape& shape)
+      : windows(shape.windows()), count(shape.window_count()), wide(shape.wide_lanes()) {}
+
+  [[gnu::always_inline]] std::uint64_t find(const AgedLayout& layout, const std::uint64_t* line,
+                                            std::uint64_t value) const {
+    const auto* bytes = reinterpret_cast<const char*>(line + 1);
+    const auto everywhere = [&](std::uint64_t number) __attribute__((always_inline)) {
+      return wide ? _mm256_set1_epi64x(static_cast<long long>(number)) : _mm256_set1_epi32(static_cast<int>(number));
+    };
+    const auto sixteen = [&](std::uint64_t at) __attribute__((always_inline)) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + at));
+    };
+    const __m256i wanted = everywhere(value), mask = everywhere(layout.max_value);
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      const SlotLine::Window& window = windows[i];
+      const __m256i both =
+          _mm256_inserti128_si256(_mm256_castsi128_si256(sixteen(window.offsets[0])), sixteen(window.offsets[1]), 1);
+      const __m256i lanes = _mm256_shuffle_epi8(both, *reinterpret_cast<const __m256i*>(window.bytes.data()));
+      const __m256i shifts = *reinterpret_cast<const __m256i*>(window.shifts.data());
+      const __m256i here =
+          _mm256_and_si256(wide ? _mm256_srlv_epi64(lanes, shifts) : _mm256_srlv_epi32(lanes, shifts), mask);
+      const int equal = wide ? _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(here, wanted)))
+                             : _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(here, wanted)));
+      found |= static_cast<std::uint64_t>(static_cast<unsigned>(equal)) << ((wide ? 4 : 8) * i);
+    }
+    return found & LineAges::below(layout.slots);
+  }
+
+  const SlotLine::Window* windows;
+  unsigned count;
+  bool wide;
+};
+
 [[gnu::always_inline]] inline std::uint64_t to_bits(__m256i low, __m256i high) {
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(low)) |
          static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(high))) << 32;
@@ -147,6 +241,8 @@ std::size_t find_either(const char* data, std::size_t size, char a, char b, std:
 constexpr Kernels make() {
   Kernels k = line_kernels<Avx2Line8, Avx2Line16>("avx2");
   k.insert_queues = insert_queues<Avx2Slots>;
+  k.insert_aged_lines = insert_aged_lines<Avx2AgedSlots>;
+  k.find_in_aged_line = find_in_aged_line<Avx2AgedSlots>;
   k.find_byte = find_byte;
   k.find_either = find_either;
   return k;

@@ -109,6 +109,44 @@ struct NeonSlots {
   unsigned windows;
 };
 
+template <unsigned kWidth>
+struct NeonAgedSlots {
+  explicit NeonAgedSlots(const AgedLineShape& shape)
+      : windows(shape.windows()), halves(2 * shape.window_count()), wide(kWidth == 0 && shape.wide_lanes()) {}
+
+  [[gnu::always_inline]] std::uint64_t find(const AgedLayout& layout, const std::uint64_t* line,
+                                            std::uint64_t value) const {
+    static constexpr std::uint32_t kBit[4] = {1, 2, 4, 8};
+    static constexpr std::uint64_t kWideBit[2] = {1, 2};
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(line + 1);
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < halves; ++i) {
+      const SlotLine::Window& window = windows[i / 2];
+      const unsigned half = i % 2;
+      const uint8x16_t lanes =
+          vqtbl1q_u8(vld1q_u8(bytes + window.offsets[half]), vld1q_u8(window.bytes.data() + 16 * half));
+      // A negative left shift is a right shift.
+      if (wide) {
+        const int64x2_t shifts = vnegq_s64(vreinterpretq_s64_u64(vld1q_u64(window.wide_shifts.data() + 2 * half)));
+        const uint64x2_t here =
+            vandq_u64(vshlq_u64(vreinterpretq_u64_u8(lanes), shifts), vdupq_n_u64(layout.max_value));
+        found |= vaddvq_u64(vandq_u64(vceqq_u64(here, vdupq_n_u64(value)), vld1q_u64(kWideBit))) << (2 * i);
+      } else {
+        const int32x4_t shifts = vnegq_s32(vreinterpretq_s32_u32(vld1q_u32(window.shifts.data() + 4 * half)));
+        const uint32x4_t here = vandq_u32(vshlq_u32(vreinterpretq_u32_u8(lanes), shifts),
+                                          vdupq_n_u32(static_cast<std::uint32_t>(layout.max_value)));
+        const uint32x4_t equal = vceqq_u32(here, vdupq_n_u32(static_cast<std::uint32_t>(value)));
+        found |= static_cast<std::uint64_t>(vaddvq_u32(vandq_u32(equal, vld1q_u32(kBit)))) << (4 * i);
+      }
+    }
+    return found & LineAges::below(layout.slots);
+  }
+
+  const SlotLine::Window* windows;
+  unsigned halves;
+  bool wide;
+};
+
 // Four vectors of 0x00/0xFF bytes to 64 bits: keep one bit of each byte, then add neighbours three times.
 [[gnu::always_inline]] inline std::uint64_t to_bits(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d) {
   static constexpr std::uint8_t kBit[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
@@ -147,6 +185,8 @@ std::size_t find_either(const char* data, std::size_t size, char a, char b, std:
 constexpr Kernels make() {
   Kernels k = line_kernels<NeonLine8, NeonLine16>("neon");
   k.insert_queues = insert_queues<NeonSlots>;
+  k.insert_aged_lines = insert_aged_lines<NeonAgedSlots>;
+  k.find_in_aged_line = find_in_aged_line<NeonAgedSlots>;
   k.find_byte = find_byte;
   k.find_either = find_either;
   return k;

@@ -10,6 +10,15 @@ void insert_queues(QueueBatch& batch, const Digest* keys, std::size_t count, boo
   insert_into_queues<kLinesAhead>(PortableSlots(), batch, keys, count, is_new);
 }
 
+std::size_t insert_aged_lines(const AgedLineShape& shape, const AgedLineTable& table, const AgedMoment& moment,
+                              AgedBatch& batch, const Digest* keys, std::size_t from, std::size_t end, bool* is_new) {
+  return insert_into_aged_lines<kAgedKeysAhead>(PortableAgedSlots(), shape.layout(), table, moment, batch, keys, from,
+                                                end, is_new);
+}
+std::uint64_t find_in_aged_line(const AgedLineShape& shape, const std::uint64_t* line, std::uint64_t value) {
+  return PortableAgedSlots().find(shape.layout(), line, value);
+}
+
 // The C library's memchr is SIMD already.
 std::size_t find_byte(const char* data, std::size_t size, char byte, std::uint64_t base, std::uint64_t* out) {
   std::uint64_t* const begin = out;
@@ -32,6 +41,8 @@ std::size_t find_either(const char* data, std::size_t size, char a, char b, std:
 constexpr Kernels make() {
   Kernels k = line_kernels<PortableLine8, PortableLine16>("portable");
   k.insert_queues = insert_queues;
+  k.insert_aged_lines = insert_aged_lines;
+  k.find_in_aged_line = find_in_aged_line;
   k.find_byte = find_byte;
   k.find_either = find_either;
   return k;

@@ -7,6 +7,7 @@
 
 #include "nodup/filters/age_partitioned.hpp"
 #include "nodup/filters/age_partitioned_blocked.hpp"
+#include "nodup/filters/aged_lines.hpp"
 #include "nodup/filters/aged_table.hpp"
 #include "nodup/filters/automatic.hpp"
 #include "nodup/filters/biased.hpp"
@@ -74,7 +75,8 @@ constexpr Kind kKinds[] = {
     kind_of<Dynamic>(),
     kind_of<Counting>(),
     // Sliding windows.
-    kind_of<AgedTable>(),  // the default for them
+    kind_of<AgedLines>(),  // the default for them
+    kind_of<AgedTable>(),
     kind_of<AgePartitionedBlocked>(),
     kind_of<AgePartitioned>(),
     kind_of<Timer>(),

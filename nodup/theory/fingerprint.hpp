@@ -15,6 +15,13 @@ inline double fingerprint_false_positive(double load, unsigned bits) {
   return -std::expm1(kSlotsAsked * load * std::log1p(-std::exp2(-static_cast<double>(bits))));
 }
 
+// The same in aged_lines. All keys in one of a key's two lines that have its fingerprint have its two lines: such keys
+// are a class, and of a class one is held at most, since the next would be taken for it. There are
+// lines * 2^bits / 2 classes, so the chance is the share of them that is taken. In `slots` of each line.
+inline double class_false_positive(double load, unsigned bits, double slots) {
+  return std::min(2 * slots * load * std::exp2(-static_cast<double>(bits)), 1.0);
+}
+
 // The fewest bits that keep to the error.
 inline unsigned fingerprint_bits(double load, double error) {
   return static_cast<unsigned>(std::clamp(std::ceil(std::log2(kSlotsAsked * load / error)), 1.0, 1e3));

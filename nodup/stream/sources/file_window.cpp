@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 
 namespace nodup {
 namespace {
@@ -27,25 +28,28 @@ constexpr std::uint64_t kPortion = std::uint64_t{256} << 10;
 // Where this thread goes on if the memory it copies from is gone; nullptr while it does not copy.
 thread_local sigjmp_buf* t_rescue = nullptr;
 struct sigaction g_action_before;
+std::atomic<bool> g_guarded = false;  // the handler below is set
 
 void on_bus_error(int number, siginfo_t* info, void*) {
   if (t_rescue != nullptr) siglongjmp(*t_rescue, 1);
   // None of ours. The failed instruction comes again when this returns; a signal that somebody sent does not.
+  g_guarded = false;
   ::sigaction(SIGBUS, &g_action_before, nullptr);
   if (info->si_code <= 0) ::raise(number);
 }
 
-bool set_handler() {
+void set_handler() {
   struct sigaction action {};
   action.sa_sigaction = on_bus_error;
   // Not blocked while it runs: it may not return, and saving the mask for every copy would be a system call.
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
-  return ::sigaction(SIGBUS, &action, &g_action_before) == 0;
+  g_guarded = ::sigaction(SIGBUS, &action, &g_action_before) == 0;
 }
 
 bool copy_unless_gone(char* to, const char* from, std::size_t bytes) {
-  static const bool guarded = set_handler();
-  if (!guarded) return false;
+  static std::once_flag once;
+  std::call_once(once, set_handler);
+  if (!g_guarded) return false;
   sigjmp_buf rescue;
   if (sigsetjmp(rescue, 0) != 0) {
     t_rescue = nullptr;
