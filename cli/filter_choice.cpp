@@ -28,16 +28,6 @@ constexpr std::uint64_t kMostFirstWindowKeys = 200'000'000;  // under --memory: 
 // Of a filter that forgets, for a file: room for 5 million keys at the default error.
 constexpr std::uint64_t kLeastOfAFile = 16 << 20;
 
-std::string kind_for(const DedupOptions& options) {
-  if (options.error == 0.0) {
-    if (options.filter && *options.filter != "exact")
-      throw UsageError(fmt::format("--error 0 means --filter exact, not {}", *options.filter));
-    return "exact";
-  }
-  const std::string_view for_window = options.compact ? kCompactWindowKind : kDefaultWindowKind;
-  return options.filter.value_or(std::string(options.window ? for_window : kDefaultKind));
-}
-
 std::string rate(double error) { return fmt::format("{:.2g}", error); }
 
 // How bytes become records and columns, as far as it decides what a key is.
@@ -146,6 +136,24 @@ void check_resumed_window(const DedupOptions& options, const std::map<std::strin
     throw Error(fmt::format("the state {} was made {}, this run is {}: give the same flags, or another --state",
                             options.state, shown(of(saved)), shown(of(asked))));
   }
+}
+
+// --compact, or so little slack that the default cannot keep to it.
+std::string_view window_kind(const DedupOptions& options) {
+  const Goal goal{.keys = 1, .error = options.error.value_or(kDefaultError), .window = asked_window(options)};
+  const double slack = filter_kind(kDefaultWindowKind).plan(goal).slack;
+  const bool too_much = slack > 1.001 * goal.window.slack && slack * static_cast<double>(goal.window.span) > 1.5;
+  return options.compact || too_much ? kCompactWindowKind : kDefaultWindowKind;
+}
+
+std::string kind_for(const DedupOptions& options) {
+  if (options.error == 0.0) {
+    if (options.filter && *options.filter != "exact")
+      throw UsageError(fmt::format("--error 0 means --filter exact, not {}", *options.filter));
+    return "exact";
+  }
+  if (options.filter) return *options.filter;
+  return std::string(options.window ? window_kind(options) : kDefaultKind);
 }
 
 // How many keys the window may have to hold, as far as the flags tell.

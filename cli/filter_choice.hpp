@@ -18,7 +18,7 @@ namespace nodup::cli {
 
 inline constexpr std::string_view kDefaultKind = "growing";
 inline constexpr std::string_view kDefaultWindowKind = "aged_lines";
-inline constexpr std::string_view kCompactWindowKind = "aged_table";  // --compact
+inline constexpr std::string_view kCompactWindowKind = "aged_table";  // --compact, or little slack
 inline constexpr std::string_view kDefaultEndlessKind = "automatic";  // --memory, unless --events tells that all fit
 
 struct ChosenFilter {
