@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A 64-byte line of fingerprints that stand in the order of their age: one word that tells all ages, in about a bit and
-// a half per fingerprint, where a tag in each slot would take four; then 56 bytes of slots (bits/slot_line.hpp). The word:
+// a half per fingerprint, where a tag in each slot would take four; then 56 bytes of slots (bits/slot_line.hpp). The
+// word:
 //
 //   bits 0-5    the slot of the newest fingerprint; the older ones follow it, round and round
 //   bits 6-11   the epoch, mod 64, up to which the ages are told
@@ -56,14 +57,13 @@ struct LineAges {
     return ages & below(width(ages) - oldest(ages));
   }
 
-  // Of a line's word, at this epoch, when `live` generations count. Mostly none or one has to go, and nobody can foretell
-  // which: masks instead of a branch, which the compiler would make of a condition.
+  // Of a line's word, at this epoch, when `live` generations count. Mostly none or one has to go, and nobody can
+  // foretell which: masks instead of a branch, which the compiler would make of a condition.
   [[gnu::always_inline]] static LineAges read(std::uint64_t word, std::uint64_t epoch, unsigned live) {
     const auto lag = static_cast<unsigned>((epoch - (word >> 6)) % kEpochs);
     std::uint64_t ages = word >> 12 << lag;
     ages = without_oldest(ages) | (ages & (std::uint64_t{0} - (age_of_oldest(ages) < live)));
-    while (age_of_oldest(ages) >= live && ages != 0) [[unlikely]]
-      ages = without_oldest(ages);
+    while (age_of_oldest(ages) >= live && ages != 0) [[unlikely]] ages = without_oldest(ages);
     return {ages, static_cast<unsigned>(word % 64), count(ages)};
   }
   [[gnu::always_inline]] std::uint64_t word(std::uint64_t epoch) const {
@@ -231,9 +231,8 @@ inline constexpr std::size_t kAgesWord = 0;
 template <std::size_t kAhead, class Slots>
 [[gnu::always_inline]] inline std::size_t insert_into_aged_lines(const Slots slots, const AgedLayout layout,
                                                                  const AgedLineTable table, const AgedMoment moment,
-                                                                 AgedBatch& batch, const Digest* keys,
-                                                                 std::size_t from, std::size_t end,
-                                                                 bool* is_new) noexcept {
+                                                                 AgedBatch& batch, const Digest* keys, std::size_t from,
+                                                                 std::size_t end, bool* is_new) noexcept {
   constexpr std::size_t kRing = 64;
   static_assert(kAhead < kRing);
   const bool all_known = moment.reach >= moment.live, oldest_in_slack = moment.slack_from + 1 == moment.live;
@@ -277,10 +276,11 @@ template <std::size_t kAhead, class Slots>
     const std::uint64_t its_ages = either(in_first != 0, a.ages, b.ages);
     const LineAges its_line{its_ages, 0, LineAges::count(its_ages)};
     const bool into_first = a.used <= b.used;
-    const LineAges to{either(into_first, a.ages, b.ages),
-                      static_cast<unsigned>(either(into_first, a.newest, b.newest)), std::min(a.used, b.used)};
+    const LineAges to{either(into_first, a.ages, b.ages), static_cast<unsigned>(either(into_first, a.newest, b.newest)),
+                      std::min(a.used, b.used)};
     // No room; or both lines are one; or held, but only for late events; or known, and to be made younger.
-    unsigned otherwise = static_cast<unsigned>(missing) & (static_cast<unsigned>(to.used == layout.slots) | (room == 0));
+    unsigned otherwise =
+        static_cast<unsigned>(missing) & (static_cast<unsigned>(to.used == layout.slots) | (room == 0));
     otherwise |= first == second;
     if (!all_known) otherwise |= (match & ~LineAges::below(its_line.younger(moment.reach))) != 0;
     if (moment.refresh) otherwise |= (match & ~LineAges::below(its_line.younger(1))) != 0;

@@ -162,10 +162,9 @@ struct Avx2AgedSlots {
       const auto& window = Fixed::kWindows[i];
       const auto* const low = reinterpret_cast<const __m128i*>(bytes + window.offsets[0]);
       const auto* const high = reinterpret_cast<const __m128i*>(bytes + window.offsets[1]);
-      const __m256i both =
-          Fixed::kOneLoad
-              ? _mm256_broadcastsi128_si256(_mm_loadu_si128(low))
-              : _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)), _mm_loadu_si128(high), 1);
+      const __m256i both = Fixed::kOneLoad ? _mm256_broadcastsi128_si256(_mm_loadu_si128(low))
+                                           : _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)),
+                                                                     _mm_loadu_si128(high), 1);
       const __m256i lanes = _mm256_shuffle_epi8(both, *reinterpret_cast<const __m256i*>(window.bytes));
       const __m256i shifts = *reinterpret_cast<const __m256i*>(window.shifts);
       const __m256i here = _mm256_and_si256(_mm256_srlv_epi32(lanes, shifts), mask);

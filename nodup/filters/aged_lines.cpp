@@ -152,8 +152,7 @@ bool AgedLines::holds(Digest d, unsigned reach) const noexcept {
 void AgedLines::contains_all(std::span<const Digest> keys, bool* seen) const noexcept {
   const auto reach = static_cast<unsigned>(generations_.reach(generations_.now()));
   visit_prefetched(
-      keys.size(), [&](std::size_t i) { prefetch(keys[i]); },
-      [&](std::size_t i) { seen[i] = holds(keys[i], reach); });
+      keys.size(), [&](std::size_t i) { prefetch(keys[i]); }, [&](std::size_t i) { seen[i] = holds(keys[i], reach); });
 }
 
 void AgedLines::put(Table& table, std::uint64_t line, std::uint64_t fingerprint, unsigned age) noexcept {

@@ -47,8 +47,7 @@ unsigned AgedLinesParams::slots_per_line(unsigned width) const {
 // The narrowest that keeps to the error; the widest if none does.
 unsigned AgedLinesParams::width_for(double wanted) const {
   unsigned width = AgedLayout::kNarrowest;
-  while (width < AgedLineShape::kWidest &&
-         Shape{1, width, slots_per_line(width)}.false_positive(most_load) > wanted)
+  while (width < AgedLineShape::kWidest && Shape{1, width, slots_per_line(width)}.false_positive(most_load) > wanted)
     ++width;
   return width;
 }
@@ -66,8 +65,7 @@ AgedLinesParams AgedLinesParams::fit(const Goal& goal) {
   p.max_bytes = goal.bytes;
   p.window = goal.window;
   p.most_load = goal.compact ? kCompactLoad : kFastLoad;
-  p.generations =
-      std::clamp(Generations::needed(goal.window, kMostGenerations), kLeastGenerations, kMostGenerations);
+  p.generations = std::clamp(Generations::needed(goal.window, kMostGenerations), kLeastGenerations, kMostGenerations);
   // A little of the error is left to further tables.
   p.fingerprint_bits = p.width_for(0.98 * goal.error);
   const double held = p.most_held(static_cast<double>(p.keys));
@@ -88,8 +86,7 @@ AgedLinesParams AgedLinesParams::fit(const Goal& goal) {
 AgedLinesParams::Shape AgedLinesParams::shape(std::uint64_t number) const {
   if (number == 1) return {lines, fingerprint_bits, slots_per_line(fingerprint_bits)};
   const double first = shape(1).false_positive(kMostLoad);
-  const unsigned width =
-      width_for(theory::stage_error(std::max(error - first, 0.02 * error), number - 1));
+  const unsigned width = width_for(theory::stage_error(std::max(error - first, 0.02 * error), number - 1));
   const double held = most_held(static_cast<double>(theory::stage_keys(keys, number)));
   return {lines_for(held, width), width, slots_per_line(width)};
 }
@@ -112,8 +109,7 @@ std::uint64_t AgedLinesParams::capacity(const Shape& shape) {
 
 Rates AgedLinesParams::rates(std::uint64_t keys_in_window) const {
   const double held = most_held(static_cast<double>(keys_in_window));
-  return {.false_positive =
-              shape(1).false_positive(std::min(held / static_cast<double>(shape(1).slots()), kMostLoad))};
+  return {.false_positive = shape(1).false_positive(std::min(held / static_cast<double>(shape(1).slots()), kMostLoad))};
 }
 double AgedLinesParams::slack() const { return Generations::slack(window, generations); }
 Facts AgedLinesParams::facts() const {
@@ -141,7 +137,8 @@ AgedLinesParams AgedLinesParams::load(Reader& in) {
   p.error = in.f64("error", std::numeric_limits<double>::min(), 1 - 1e-9);
   p.most_load = in.f64("load", 0.1, kMostLoad);
   p.generations = in.u64("generations", kLeastGenerations, kMostGenerations);
-  p.fingerprint_bits = static_cast<unsigned>(in.u64("fingerprint bits", AgedLayout::kNarrowest, AgedLineShape::kWidest));
+  p.fingerprint_bits =
+      static_cast<unsigned>(in.u64("fingerprint bits", AgedLayout::kNarrowest, AgedLineShape::kWidest));
   p.lines = in.u64("lines", std::max<std::uint64_t>(p.keys / LineAges::kBits, 1), kMostLines + kSpareLines);
   p.window = load_window(in);
   return p;
