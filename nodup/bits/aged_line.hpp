@@ -216,7 +216,7 @@ struct AgedMoment {
   bool refresh = false;     // a duplicate becomes as young as the event
 };
 struct AgedBatch {
-  std::uint64_t room = 0;  // no more new keys than this
+  std::uint64_t room = 0;  // it ends with so many new keys
   std::uint64_t passed = 0, in_slack = 0;
 };
 
@@ -260,7 +260,7 @@ template <std::size_t kAhead, class Slots>
   const std::size_t warm = std::min(end, from + kAhead);
   for (std::size_t i = from; i < warm; ++i) ask(i);
   std::size_t i = from;
-  for (; i < end; ++i) {
+  for (; i < end && room > 0; ++i) {
     if (i + kAhead < end) ask(i + kAhead);
     const AgedLineTable::Place place = places[i % kRing];
     std::uint64_t* const first = table.line(place.first);
@@ -279,8 +279,7 @@ template <std::size_t kAhead, class Slots>
     const LineAges to{either(into_first, a.ages, b.ages), static_cast<unsigned>(either(into_first, a.newest, b.newest)),
                       std::min(a.used, b.used)};
     // No room; or both lines are one; or held, but only for late events; or known, and to be made younger.
-    unsigned otherwise =
-        static_cast<unsigned>(missing) & (static_cast<unsigned>(to.used == layout.slots) | (room == 0));
+    unsigned otherwise = static_cast<unsigned>(missing) & (to.used == layout.slots);
     otherwise |= first == second;
     if (!all_known) otherwise |= (match & ~LineAges::below(its_line.younger(moment.reach))) != 0;
     if (moment.refresh) otherwise |= (match & ~LineAges::below(its_line.younger(1))) != 0;

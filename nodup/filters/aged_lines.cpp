@@ -253,11 +253,16 @@ void AgedLines::insert_new(Digest d, Tick t) noexcept {
 bool AgedLines::insert_one(Digest d, Tick t) noexcept {
   generations_.advance(t);
   const bool is_new = insert_settled(d, t);
-  if (++events_ == kEventsPerWalk) {
-    walk(std::min(left_to_walk_, kEventsPerWalk));
-    events_ = 0;
-  }
+  count_events(1);
   return is_new;
+}
+
+// At most up to the next walk.
+void AgedLines::count_events(std::uint64_t events) noexcept {
+  events_ += events;
+  if (events_ < kEventsPerWalk) return;
+  walk(std::min(left_to_walk_, kEventsPerWalk));
+  events_ = 0;
 }
 
 bool AgedLines::insert(Digest d, Tick t) noexcept {
@@ -265,26 +270,20 @@ bool AgedLines::insert(Digest d, Tick t) noexcept {
   return insert_one(d, t);
 }
 
-// Events of one moment at once, up to the first that takes more; returns that one. `last` is the latest of their times.
-std::size_t AgedLines::insert_many(std::span<const Digest> keys, std::size_t from, std::size_t end, Tick last,
+// Events of one moment at once, up to the first that takes more, or has to be followed by more; returns the one behind.
+std::size_t AgedLines::insert_many(std::span<const Digest> keys, std::size_t from, std::size_t end,
                                    bool* is_new) noexcept {
   Table& table = tables_[open_];
   AgedBatch batch{.room = table.capacity - std::min(table.live, table.capacity)};
-  // Up to where close_under_pressure has nothing to do.
+  // Up to where close_under_pressure has something to do.
   const std::uint64_t own = carried(table, 0), eighth = table.capacity / 8, half = table.capacity / 2;
   if (!may_grow_ && generations_.count() < generations_.live())
     batch.room = std::min(batch.room, std::max(eighth - std::min(own, eighth), half - std::min(table.live, half)));
   const std::size_t done =
       kernels().insert_aged_lines(*table.line, table.view(), moment_.same, batch, keys.data(), from, end, is_new);
-  if (done > from) generations_.advance(last);
   carried(table, 0) += batch.passed;
   table.live += batch.passed;
-  for (; batch.in_slack > 0; --batch.in_slack) generations_.count_in_slack();
-  events_ += done - from;
-  if (events_ == kEventsPerWalk) {
-    walk(std::min(left_to_walk_, kEventsPerWalk));
-    events_ = 0;
-  }
+  generations_.count_in_slack(batch.in_slack);
   return done;
 }
 
@@ -293,21 +292,23 @@ void AgedLines::insert_each(std::span<const Digest> keys, TickOf&& tick_of, bool
   for (std::size_t i = 0; i < keys.size();) {
     const Tick t = tick_of(i);
     if (t < moment_.from || t >= moment_.until) settle(t);
+    std::size_t done = i;
     if (open_ == 0 && moment_.own == 0) {
-      std::size_t end = i + 1;
       const std::size_t most = std::min<std::size_t>(keys.size(), i + (kEventsPerWalk - events_));
-      Tick last = t;
-      for (; end < most; ++end) {
-        const Tick next = tick_of(end);
-        if (next < moment_.from || next >= moment_.until) break;
-        last = std::max(last, next);
-      }
-      i = insert_many(keys, i, end, last, is_new);
-      if (i == end) continue;
+      std::size_t end = i + 1;
+      while (end < most && tick_of(end) >= moment_.from && tick_of(end) < moment_.until) ++end;
+      const std::uint64_t live_before = tables_[open_].live;
+      done = insert_many(keys, i, end, is_new);
+      for (std::size_t at = i; at < done; ++at) generations_.advance(tick_of(at));
+      if (!may_grow_ && tables_[open_].live > live_before) close_under_pressure(tick_of(done - 1));
+      count_events(done - i);
     }
-    // The first that takes more, one by one.
-    is_new[i] = insert_one(keys[i], tick_of(i));
-    ++i;
+    // The first that takes more, by itself.
+    if (done == i) {
+      is_new[i] = insert_one(keys[i], t);
+      ++done;
+    }
+    i = done;
   }
 }
 

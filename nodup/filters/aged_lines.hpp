@@ -133,6 +133,7 @@ class AgedLines {
   void forget_oldest(bool early) noexcept;
   void settle(Tick t) noexcept;
   void walk(std::uint64_t lines) noexcept;
+  void count_events(std::uint64_t events) noexcept;
   void close_under_pressure(Tick t) noexcept;
 
   Found find(const Table& table, const AgedLineTable::Place& place, unsigned reach) const noexcept;
@@ -143,8 +144,7 @@ class AgedLines {
   bool insert_one(Digest d, Tick t) noexcept;
   template <class TickOf>
   void insert_each(std::span<const Digest> keys, TickOf&& tick_of, bool* is_new) noexcept;
-  std::size_t insert_many(std::span<const Digest> keys, std::size_t from, std::size_t end, Tick last,
-                          bool* is_new) noexcept;
+  std::size_t insert_many(std::span<const Digest> keys, std::size_t from, std::size_t end, bool* is_new) noexcept;
   void put(Table& table, std::uint64_t line, std::uint64_t fingerprint, unsigned age) noexcept;
   void take(Table& table, const Found& found) noexcept;
   std::optional<std::uint64_t> line_with_room(Table& table, const AgedLineTable::Place& place) noexcept;

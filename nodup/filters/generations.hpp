@@ -69,7 +69,7 @@ class Generations {
   std::uint64_t reach(Tick t) const;
   // May a key of this generation be older than the window of an event of time t?
   bool in_slack(std::uint64_t age, Tick t) const { return earliest(age) < since(t, window_.span); }
-  void count_in_slack() { ++dropped_in_slack_; }
+  void count_in_slack(std::uint64_t events = 1) { dropped_in_slack_ += events; }
 
   WindowReading reading() const;
 
