@@ -25,6 +25,9 @@ constexpr std::uint64_t kFirstKeysOfState = kFirstKeys / 2;
 constexpr std::uint64_t kFirstWindowKeys = 150'000;
 constexpr std::uint64_t kMostFirstWindowKeys = 200'000'000;  // under --memory: about a gigabyte
 
+// Speed is worth this much memory, as a factor.
+constexpr double kDearer = 1.15;
+
 // Of a filter that forgets, for a file: room for 5 million keys at the default error.
 constexpr std::uint64_t kLeastOfAFile = 16 << 20;
 
@@ -138,12 +141,17 @@ void check_resumed_window(const DedupOptions& options, const std::map<std::strin
   }
 }
 
-// --compact, or so little slack that the default cannot keep to it.
+// --compact, or so little slack that the default cannot keep to it, or only with much more memory.
 std::string_view window_kind(const DedupOptions& options) {
-  const Goal goal{.keys = 1, .error = options.error.value_or(kDefaultError), .window = asked_window(options)};
-  const double slack = filter_kind(kDefaultWindowKind).plan(goal).slack;
-  const bool too_much = slack > 1.001 * goal.window.slack && slack * static_cast<double>(goal.window.span) > 1.5;
-  return options.compact || too_much ? kCompactWindowKind : kDefaultWindowKind;
+  const Goal goal{.keys = 1'000'000,
+                  .error = options.error.value_or(kDefaultError),
+                  .window = asked_window(options),
+                  .compact = options.compact};
+  const Plan usual = filter_kind(kDefaultWindowKind).plan(goal), other = filter_kind(kCompactWindowKind).plan(goal);
+  const bool too_much =
+      usual.slack > 1.001 * goal.window.slack && usual.slack * static_cast<double>(goal.window.span) > 1.5;
+  const bool too_dear = static_cast<double>(usual.bytes) > kDearer * static_cast<double>(other.bytes);
+  return options.compact || too_much || too_dear ? kCompactWindowKind : kDefaultWindowKind;
 }
 
 std::string kind_for(const DedupOptions& options) {

@@ -303,8 +303,9 @@ void AgedLines::insert_each(std::span<const Digest> keys, TickOf&& tick_of, bool
       if (!may_grow_ && tables_[open_].live > live_before) close_under_pressure(tick_of(done - 1));
       count_events(done - i);
     }
-    // The first that takes more, by itself.
+    // The first that takes more, by itself; all of them, while there are several tables.
     if (done == i) {
+      if (i + kPrefetchAhead < keys.size()) prefetch(keys[i + kPrefetchAhead]);
       is_new[i] = insert_one(keys[i], t);
       ++done;
     }

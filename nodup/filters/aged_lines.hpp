@@ -5,7 +5,8 @@
 // Not in the papers. A key belongs to two lines of 64 bytes and is put into the emptier one: with 17 to 34 slots per
 // line they fill so evenly that one of the two has room until nine tenths of all slots are taken, and nothing has to
 // be moved (if both are full after all, a fingerprint moves to its own other line). The order of the slots and one
-// word per line tell all ages (bits/aged_line.hpp) in 1.5 to 2 bits per key, where aged_table spends 4.
+// word per line tell all ages (bits/aged_line.hpp) in 64 bits for 17 to 34 keys,
+// where aged_table spends 4 bits on each; and lines need no room to move keys about.
 //
 // Forgetting costs nothing: a line learns that a generation (Generations) is over when it is met next, by a shift of
 // that word. No tag has to be reclaimed; only every 32nd part of the lines is walked over per generation, so that none

@@ -44,10 +44,10 @@ unsigned AgedLinesParams::slots_per_line(unsigned width) const {
   return std::min(AgedLineShape::kSlotBits / width, LineAges::kBits - static_cast<unsigned>(generations));
 }
 
-// The narrowest that keeps to the error; the widest if none does.
+// The narrowest that keeps to the error in a table that is as full as can be; the widest if none does.
 unsigned AgedLinesParams::width_for(double wanted) const {
   unsigned width = AgedLayout::kNarrowest;
-  while (width < AgedLineShape::kWidest && Shape{1, width, slots_per_line(width)}.false_positive(most_load) > wanted)
+  while (width < AgedLineShape::kWidest && Shape{1, width, slots_per_line(width)}.false_positive(kMostLoad) > wanted)
     ++width;
   return width;
 }
@@ -66,8 +66,8 @@ AgedLinesParams AgedLinesParams::fit(const Goal& goal) {
   p.window = goal.window;
   p.most_load = goal.compact ? kCompactLoad : kFastLoad;
   p.generations = std::clamp(Generations::needed(goal.window, kMostGenerations), kLeastGenerations, kMostGenerations);
-  // A little of the error is left to further tables.
-  p.fingerprint_bits = p.width_for(0.98 * goal.error);
+  // A little of the error is left to further tables. Not more: 1e-6 would take a bit more.
+  p.fingerprint_bits = p.width_for(0.985 * goal.error);
   const double held = p.most_held(static_cast<double>(p.keys));
   p.lines = p.lines_for(held, p.fingerprint_bits);
   if (goal.bytes == 0 || p.bytes() <= goal.bytes) return p;
@@ -86,7 +86,8 @@ AgedLinesParams AgedLinesParams::fit(const Goal& goal) {
 AgedLinesParams::Shape AgedLinesParams::shape(std::uint64_t number) const {
   if (number == 1) return {lines, fingerprint_bits, slots_per_line(fingerprint_bits)};
   const double first = shape(1).false_positive(kMostLoad);
-  const unsigned width = width_for(theory::stage_error(std::max(error - first, 0.02 * error), number - 1));
+  const double left = first < error ? error - first : 0.02 * error;  // under a memory limit nothing may be left
+  const unsigned width = width_for(theory::stage_error(left, number - 1));
   const double held = most_held(static_cast<double>(theory::stage_keys(keys, number)));
   return {lines_for(held, width), width, slots_per_line(width)};
 }

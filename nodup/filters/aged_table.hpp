@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// aged_table: a cuckoo table of fingerprints whose slots carry the generation of their key. The default for windows.
+// aged_table: a cuckoo table of fingerprints whose slots carry the generation of their key. The window in the
+// least memory: for --compact, and where little slack is allowed.
 //
 // Not in the papers. An age-partitioned filter pays for the window with a factor of two in memory and a walk over many
 // slices; a table pays with a tag of four bits per key and two cache lines. Each slot (SlotTable) keeps a fingerprint
@@ -41,7 +42,7 @@ class AgedTable {
  public:
   static constexpr std::string_view kName = "aged_table";
   static constexpr std::string_view kSummary =
-      "a table of fingerprints with ages: a sliding window in the least memory (the default for windows)";
+      "a table of fingerprints with ages: a sliding window in the least memory (for --compact, or little slack)";
   static constexpr std::string_view kErrors =
       "a new event may be dropped (false positive); a duplicate within the window never passes";
 
