@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Signals and the clock, for a run that must not be interrupted at a bad moment. All signals of interest are blocked
-// in every thread and waited for by one: no code ever runs "inside" a signal.
+// in every thread and waited for by one: no code of theirs ever runs "inside" a signal. (SIGBUS is another matter:
+// stream/sources/file_window.hpp.)
 #pragma once
 
 #include <atomic>
