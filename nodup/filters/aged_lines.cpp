@@ -12,6 +12,10 @@
 
 namespace nodup {
 
+namespace {
+constexpr std::uint64_t kLinesSavedAtOnce = 1024;
+}  // namespace
+
 AgedLines::AgedLines(const Params& params, PagePolicy policy) : AgedLines(params, policy, {}) {
   tables_.push_back(make_table(1, params_.shape(1)));
   ask_for_growth();
@@ -172,14 +176,14 @@ bool AgedLines::must_become_younger(unsigned age) noexcept {
   return params_.window.refresh && moment_.own < age;
 }
 
-// In a table that takes no new keys any more. True if d is there and stays there.
-bool AgedLines::seen_in(Table& table, Digest d, bool& is_new) noexcept {
+// In a table that takes no new keys any more. True if d is there and need not be anywhere else.
+bool AgedLines::seen_in(const Table& table, Digest d, bool& is_new) noexcept {
   const Found found = find(table, table.view().place(d), live());
   if (!found.exists) return false;
   const bool is_known = found.age < moment_.same.reach;
   if (is_known && !must_become_younger(found.age)) return true;
-  // It moves to the table that takes keys, so that this one can go.
-  take(table, found);
+  // It is put into the table that takes keys. What is here stays until its time: it may be of another key that looks
+  // the same only here.
   is_new = is_new && !is_known;
   return false;
 }
@@ -415,7 +419,16 @@ void AgedLines::save(Writer& out) const {
     out.u64(tables_[i].number);
     out.u64(tables_[i].shape.lines);
     out.u64(tables_[i].cursor);
-    out.bytes(tables_[i].pages.span());
+    // Each line brought up to date, so that equal content has equal bytes.
+    const std::uint64_t* const words = tables_[i].view().words;
+    std::vector<std::uint64_t> piece;
+    for (std::uint64_t line = 0; line < tables_[i].shape.lines; line += kLinesSavedAtOnce) {
+      const std::uint64_t count = std::min(kLinesSavedAtOnce, tables_[i].shape.lines - line);
+      piece.assign(words + line * kLineWords, words + (line + count) * kLineWords);
+      for (std::uint64_t k = 0; k < count; ++k)
+        piece[k * kLineWords + kAgesWord] = read(tables_[i], line + k).word(epoch_);
+      out.bytes(std::as_bytes(std::span(piece)));
+    }
   }
 }
 
@@ -442,6 +455,7 @@ AgedLines AgedLines::load(Reader& in) {
       const LineAges ages = filter.read(table, line);
       if (ages.newest >= wanted.slots_per_line || ages.used > wanted.slots_per_line)
         in.damaged("a line holds more than it can");
+      filter.write(table, line, ages);  // whatever was told of generations that are over
       for (unsigned n = 0; n < ages.used; ++n) ++filter.carried(table, ages.age_of(n));
       table.live += ages.used;
     }

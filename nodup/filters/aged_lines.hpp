@@ -140,7 +140,7 @@ class AgedLines {
   Found find(const Table& table, const AgedLineTable::Place& place, unsigned reach) const noexcept;
   bool holds(Digest d, unsigned reach) const noexcept;
   bool must_become_younger(unsigned age) noexcept;
-  bool seen_in(Table& table, Digest d, bool& is_new) noexcept;
+  bool seen_in(const Table& table, Digest d, bool& is_new) noexcept;
   bool insert_settled(Digest d, Tick t) noexcept;
   bool insert_one(Digest d, Tick t) noexcept;
   template <class TickOf>

@@ -18,9 +18,11 @@ namespace nodup {
 
 namespace {
 
-constexpr double kFastLoad = 0.89;
-constexpr double kCompactLoad = 0.95;
-constexpr double kMostLoad = 0.97;  // nearly always one of a key's lines, or of their fingerprints' others, has room
+// How full lines of so many slots may be planned, so that a key finds room in one of its two lines, or nearly always
+// after one move: few slots fill less evenly. Fuller, if memory counts more than speed; and how full at the most.
+constexpr double fast_load(unsigned slots) { return 0.72 + 0.01 * std::min(slots, 17u); }
+constexpr double compact_load(unsigned slots) { return fast_load(slots) + 0.03; }
+constexpr double full_load(unsigned slots) { return fast_load(slots) + 0.06; }
 
 // 14 make a slack of 1/13. More leave fewer bits of a line's 52 to its fingerprints.
 constexpr std::uint64_t kLeastGenerations = 14, kMostGenerations = 40;
@@ -35,8 +37,10 @@ double AgedLinesParams::Shape::false_positive(double load) const {
 }
 
 double AgedLinesParams::most_held(double keys_in_window) const {
+  if (window.endless()) return keys_in_window;
   const auto live = static_cast<double>(generations);
-  return window.endless() ? keys_in_window : keys_in_window * live / (live - 1);
+  const double spans = static_cast<double>(Generations::kept(window)) / static_cast<double>(window.span);
+  return keys_in_window * spans * live / (live - 1);
 }
 
 // All ages of a full line must find room: a bit for each fingerprint and one for each generation.
@@ -47,13 +51,15 @@ unsigned AgedLinesParams::slots_per_line(unsigned width) const {
 // The narrowest that keeps to the error in a table that is as full as can be; the widest if none does.
 unsigned AgedLinesParams::width_for(double wanted) const {
   unsigned width = AgedLayout::kNarrowest;
-  while (width < AgedLineShape::kWidest && Shape{1, width, slots_per_line(width)}.false_positive(kMostLoad) > wanted)
+  while (width < AgedLineShape::kWidest &&
+         Shape{1, width, slots_per_line(width)}.false_positive(full_load(slots_per_line(width))) > wanted)
     ++width;
   return width;
 }
 
 std::uint64_t AgedLinesParams::lines_for(double held, unsigned width) const {
-  const double needed = std::ceil(held / (slots_per_line(width) * most_load));
+  const unsigned slots = slots_per_line(width);
+  const double needed = std::ceil(held / (slots * std::min(most_load, compact_load(slots))));
   return static_cast<std::uint64_t>(std::min(needed, static_cast<double>(kMostLines))) + kSpareLines;
 }
 
@@ -64,18 +70,22 @@ AgedLinesParams AgedLinesParams::fit(const Goal& goal) {
   p.error = goal.error;
   p.max_bytes = goal.bytes;
   p.window = goal.window;
-  p.most_load = goal.compact ? kCompactLoad : kFastLoad;
   p.generations = std::clamp(Generations::needed(goal.window, kMostGenerations), kLeastGenerations, kMostGenerations);
   // A little of the error is left to further tables. Not more: 1e-6 would take a bit more.
   p.fingerprint_bits = p.width_for(0.985 * goal.error);
   const double held = p.most_held(static_cast<double>(p.keys));
-  p.lines = p.lines_for(held, p.fingerprint_bits);
+  const auto plan = [&](auto&& load) {
+    p.most_load = load(p.slots_per_line(p.fingerprint_bits));
+    p.lines = p.lines_for(held, p.fingerprint_bits);
+  };
+  plan(goal.compact ? compact_load : fast_load);
   if (goal.bytes == 0 || p.bytes() <= goal.bytes) return p;
   // Within the limit: a fuller table, then a higher error, at last fewer keys.
-  p.most_load = kCompactLoad;
-  p.lines = p.lines_for(held, p.fingerprint_bits);
-  while (p.bytes() > goal.bytes && p.fingerprint_bits > AgedLayout::kNarrowest)
-    p.lines = p.lines_for(held, --p.fingerprint_bits);
+  plan(compact_load);
+  while (p.bytes() > goal.bytes && p.fingerprint_bits > AgedLayout::kNarrowest) {
+    --p.fingerprint_bits;
+    plan(compact_load);
+  }
   if (p.bytes() > goal.bytes) {
     p.lines = std::max<std::uint64_t>(goal.bytes / kLineBytes, 1);
     p.keys = std::min(p.keys, capacity(p.shape(1)));
@@ -85,7 +95,7 @@ AgedLinesParams AgedLinesParams::fit(const Goal& goal) {
 
 AgedLinesParams::Shape AgedLinesParams::shape(std::uint64_t number) const {
   if (number == 1) return {lines, fingerprint_bits, slots_per_line(fingerprint_bits)};
-  const double first = shape(1).false_positive(kMostLoad);
+  const double first = shape(1).false_positive(full_load(shape(1).slots_per_line));
   const double left = first < error ? error - first : 0.02 * error;  // under a memory limit nothing may be left
   const unsigned width = width_for(theory::stage_error(left, number - 1));
   const double held = most_held(static_cast<double>(theory::stage_keys(keys, number)));
@@ -105,12 +115,14 @@ std::optional<AgedLinesParams::Shape> AgedLinesParams::shape_within_limit(std::u
 }
 
 std::uint64_t AgedLinesParams::capacity(const Shape& shape) {
-  return std::max<std::uint64_t>(static_cast<std::uint64_t>(kMostLoad * static_cast<double>(shape.slots())), 1);
+  return std::max<std::uint64_t>(
+      static_cast<std::uint64_t>(full_load(shape.slots_per_line) * static_cast<double>(shape.slots())), 1);
 }
 
 Rates AgedLinesParams::rates(std::uint64_t keys_in_window) const {
   const double held = most_held(static_cast<double>(keys_in_window));
-  return {.false_positive = shape(1).false_positive(std::min(held / static_cast<double>(shape(1).slots()), kMostLoad))};
+  return {.false_positive = shape(1).false_positive(
+              std::min(held / static_cast<double>(shape(1).slots()), full_load(shape(1).slots_per_line)))};
 }
 double AgedLinesParams::slack() const { return Generations::slack(window, generations); }
 Facts AgedLinesParams::facts() const {
@@ -136,7 +148,7 @@ AgedLinesParams AgedLinesParams::load(Reader& in) {
   AgedLinesParams p;
   p.keys = in.u64("keys", 1, LineAges::kBits * (kMostLines + kSpareLines));
   p.error = in.f64("error", std::numeric_limits<double>::min(), 1 - 1e-9);
-  p.most_load = in.f64("load", 0.1, kMostLoad);
+  p.most_load = in.f64("load", 0.1, full_load(LineAges::kBits));
   p.generations = in.u64("generations", kLeastGenerations, kMostGenerations);
   p.fingerprint_bits =
       static_cast<unsigned>(in.u64("fingerprint bits", AgedLayout::kNarrowest, AgedLineShape::kWidest));

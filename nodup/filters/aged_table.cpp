@@ -243,15 +243,15 @@ void AgedTable::remove(Table& table, Slots::Slot slot) noexcept {
   table.slots.set_tag(slot, 0);
 }
 
-// In a table that takes no new keys any more. True if d is there and stays there.
-bool AgedTable::seen_in(Table& table, Digest d, bool& is_new) noexcept {
+// In a table that takes no new keys any more. True if d is there and need not be anywhere else.
+bool AgedTable::seen_in(const Table& table, Digest d, bool& is_new) noexcept {
   const Slots::Slot slot = table.slots.find(table.slots.place(d), tags_live_);
   if (!slot.exists()) return false;
   const unsigned tag = table.slots.tag(slot);
   const bool is_known = (moment_.counting >> tag & 1) != 0;
   if (is_known && !seen_again(tag)) return true;
-  // It moves to the table that takes keys, so that this one can go.
-  remove(table, slot);
+  // It is put into the table that takes keys. What is here stays until its time: it may be of another key that looks
+  // the same only here.
   is_new = is_new && !is_known;
   return false;
 }

@@ -134,7 +134,7 @@ class AgedTable {
 
   bool holds(Digest d, TagSet counting) const noexcept;
   bool seen_again(unsigned tag) noexcept;
-  bool seen_in(Table& table, Digest d, bool& is_new) noexcept;
+  bool seen_in(const Table& table, Digest d, bool& is_new) noexcept;
   bool insert_placed(const Slots::Place& place, Digest d, Tick t) noexcept;
   template <class TickOf>
   void insert_each(std::span<const Digest> keys, TickOf&& tick_of, bool* is_new) noexcept;
