@@ -5,6 +5,7 @@
 
 #include "bench/contender.hpp"
 #include "nodup/filters/age_partitioned_blocked.hpp"
+#include "nodup/filters/aged_lines.hpp"
 #include "nodup/filters/aged_table.hpp"
 #include "nodup/filters/automatic.hpp"
 #include "nodup/filters/biased.hpp"
@@ -123,6 +124,7 @@ std::vector<Contender> filters() {
       blocked({2, 8}, 21, "1e-4"),
       blocked({2, 16}, 31.4, "1e-6"),
       contender<Growing>("growing (1e-6)", growing_params),
+      window<AgedLines>("aged_lines (1e-6)", {.error = 1e-6, .window = {.by_count = true}}),
       window<AgedTable>("aged_table (1e-6)", {.error = 1e-6, .window = {.by_count = true}}),
       window<AgePartitionedBlocked>("age_partitioned_blocked (1e-4, slack 1/3)",
                                     {.error = 1e-4, .window = {.slack = 0.34, .by_count = true}}),

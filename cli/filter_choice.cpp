@@ -141,6 +141,11 @@ void check_resumed_window(const DedupOptions& options, const std::map<std::strin
   }
 }
 
+// In whole ticks: a window of three records can only be exact.
+bool is_more_slack(double slack, const Window& asked) {
+  return slack > 1.001 * asked.slack && slack * static_cast<double>(asked.span) > 1.5;
+}
+
 // --compact, or so little slack that the default cannot keep to it, or only with much more memory.
 std::string_view window_kind(const DedupOptions& options) {
   const Goal goal{.keys = 1'000'000,
@@ -148,10 +153,9 @@ std::string_view window_kind(const DedupOptions& options) {
                   .window = asked_window(options),
                   .compact = options.compact};
   const Plan usual = filter_kind(kDefaultWindowKind).plan(goal), other = filter_kind(kCompactWindowKind).plan(goal);
-  const bool too_much =
-      usual.slack > 1.001 * goal.window.slack && usual.slack * static_cast<double>(goal.window.span) > 1.5;
   const bool too_dear = static_cast<double>(usual.bytes) > kDearer * static_cast<double>(other.bytes);
-  return options.compact || too_much || too_dear ? kCompactWindowKind : kDefaultWindowKind;
+  return options.compact || is_more_slack(usual.slack, goal.window) || too_dear ? kCompactWindowKind
+                                                                                : kDefaultWindowKind;
 }
 
 std::string kind_for(const DedupOptions& options) {
@@ -211,9 +215,8 @@ ChosenFilter choose_window_filter(const DedupOptions& options, const Kind& kind,
                     human_bytes(*options.memory), human_count(fit.keys), human_count(goal.keys),
                     human_ticks(span, static_cast<Tick>(share * static_cast<double>(span.ticks))), window_text(span)));
   }
-  // In whole ticks: a window of three records can only be exact.
   const double slack = kind.plan(fit).slack;
-  if (slack > 1.001 * goal.window.slack && slack * static_cast<double>(span.ticks) > 1.5)
+  if (is_more_slack(slack, goal.window))
     warnings.push_back(
         fmt::format("keys will be remembered up to {:.3g} % longer than the window, not {:.3g} % as asked: {} cannot "
                     "tell apart more "

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A 64-byte line of fingerprints that stand in the order of their age: one word that tells all ages, in about a bit and
-// a half per fingerprint, where a tag in each slot would take four; then 56 bytes of slots (bits/slot_line.hpp). The
-// word:
+// A 64-byte line of fingerprints that stand in the order of their age: one word that tells the ages of all of
+// them, where each slot would need a tag of four bits; then 56 bytes of slots (bits/slot_line.hpp). The word:
 //
 //   bits 0-5    the slot of the newest fingerprint; the older ones follow it, round and round
 //   bits 6-11   the epoch, mod 64, up to which the ages are told
@@ -29,6 +28,9 @@
 #include "nodup/memory/prefetch.hpp"
 
 namespace nodup {
+
+// The words of a line: the one that tells the ages, and the first of the slots.
+inline constexpr std::size_t kAgesWord = 0, kSlotsWord = 1;
 
 // The ages of a line, brought to the present, in a register.
 struct LineAges {
@@ -116,7 +118,7 @@ struct AgedLayout {
   }
   [[gnu::always_inline]] void set(std::uint64_t* words, unsigned slot, std::uint64_t value) const {
     const auto [byte, shift] = access(slot);
-    auto* const at = reinterpret_cast<unsigned char*>(words + 1) + byte;
+    auto* const at = reinterpret_cast<unsigned char*>(words + kSlotsWord) + byte;
     std::uint64_t bits;
     std::memcpy(&bits, at, sizeof bits);
     bits = (bits & ~(max_value << shift)) | value << shift;
@@ -125,7 +127,7 @@ struct AgedLayout {
   [[gnu::always_inline]] std::uint64_t get(const std::uint64_t* words, unsigned slot) const {
     const auto [byte, shift] = access(slot);
     std::uint64_t bits;
-    std::memcpy(&bits, reinterpret_cast<const unsigned char*>(words + 1) + byte, sizeof bits);
+    std::memcpy(&bits, reinterpret_cast<const unsigned char*>(words + kSlotsWord) + byte, sizeof bits);
     return bits >> shift & max_value;
   }
 
@@ -219,9 +221,6 @@ struct AgedBatch {
   std::uint64_t room = 0;  // it ends with so many new keys
   std::uint64_t passed = 0, in_slack = 0;
 };
-
-// The word of a line that tells the ages; the slots follow.
-inline constexpr std::size_t kAgesWord = 0;
 
 // Inserts keys of one moment, which is in the youngest generation, one after the other, and returns the first that
 // takes more than that: there is no room, or it must be moved to another age. `Slots` finds matching slots with the

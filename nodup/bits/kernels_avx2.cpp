@@ -154,7 +154,7 @@ struct Avx2AgedSlots {
   [[gnu::always_inline]] std::uint64_t find(const AgedLayout& layout, const std::uint64_t* line,
                                             std::uint64_t value) const {
     using Fixed = FixedWindows<kWidth>;
-    const auto* bytes = reinterpret_cast<const char*>(line + 1);
+    const auto* bytes = reinterpret_cast<const char*>(line + kSlotsWord);
     const __m256i wanted = _mm256_set1_epi32(static_cast<int>(value));
     const __m256i mask = _mm256_set1_epi32((1 << kWidth) - 1);
     std::uint64_t found = 0;
@@ -182,7 +182,7 @@ struct Avx2AgedSlots<0> {
 
   [[gnu::always_inline]] std::uint64_t find(const AgedLayout& layout, const std::uint64_t* line,
                                             std::uint64_t value) const {
-    const auto* bytes = reinterpret_cast<const char*>(line + 1);
+    const auto* bytes = reinterpret_cast<const char*>(line + kSlotsWord);
     const auto everywhere = [&](std::uint64_t number) __attribute__((always_inline)) {
       return wide ? _mm256_set1_epi64x(static_cast<long long>(number)) : _mm256_set1_epi32(static_cast<int>(number));
     };

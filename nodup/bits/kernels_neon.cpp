@@ -118,7 +118,7 @@ struct NeonAgedSlots {
                                             std::uint64_t value) const {
     static constexpr std::uint32_t kBit[4] = {1, 2, 4, 8};
     static constexpr std::uint64_t kWideBit[2] = {1, 2};
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(line + 1);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(line + kSlotsWord);
     std::uint64_t found = 0;
     for (unsigned i = 0; i < halves; ++i) {
       const SlotLine::Window& window = windows[i / 2];

@@ -43,7 +43,8 @@ class SlotLine {
   // The widest slot that lies within four bytes wherever it begins.
   static constexpr unsigned kWidestInFourBytes = 25;
 
-  // `words`: 1, 2, 4 or 8. Wide lanes are for slots that need them, and for those that are mixed with such.
+  // `words`: 1, 2, 4 or 8; any number up to 8 if only its windows are used. Wide lanes are for slots that need them,
+  // and for those that are mixed with such.
   explicit SlotLine(unsigned width, unsigned words = kLineWords, bool wide_lanes = false)
       : width_(width),
         words_(words),

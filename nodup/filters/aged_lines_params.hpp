@@ -22,7 +22,6 @@ struct AgedLinesParams {
     std::uint64_t slots() const { return lines * slots_per_line; }
     std::uint64_t bytes() const;
     double false_positive(double load) const;
-    bool operator==(const Shape&) const = default;
   };
 
   std::uint64_t keys = 1;  // within the window

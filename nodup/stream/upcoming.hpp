@@ -14,7 +14,9 @@ class Upcoming {
   Upcoming() = default;
   // The `bytes` at `at`, or nothing if that is nullptr, in as many equal portions as this batch has records.
   Upcoming(const char* at, std::size_t bytes, std::size_t records)
-      : at_(at), end_(at + bytes), lines_(at == nullptr || records == 0 ? 0 : (bytes / kLine + records) / records) {}
+      : at_(at),
+        end_(at == nullptr ? nullptr : at + bytes),
+        lines_(at == nullptr || records == 0 ? 0 : (bytes / kLine + records) / records) {}
 
   // Once for each record. No branch but on the number of lines, which is the same for all.
   [[gnu::always_inline]] void ask() {
