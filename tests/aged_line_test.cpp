@@ -119,7 +119,8 @@ TEST(AgedLine, EveryKernelInsertsAsThePortableOne) {
                             .live = kGenerations,
                             .reach = kGenerations,
                             .slack_from = kGenerations - 1,
-                            .refresh = random() % 4 == 0};
+                            .refresh = random() % 4 == 0,
+                            .all_stale = random() % 4 == 0};
           if (random() % 3 == 0) moment.live = 1 + static_cast<unsigned>(random() % kGenerations);
           if (random() % 3 == 0) moment.reach = 1 + static_cast<unsigned>(random() % moment.live);
           if (random() % 3 == 0) moment.slack_from = static_cast<unsigned>(random() % (moment.live + 1));
@@ -150,7 +151,7 @@ TEST(AgedLine, EveryKernelInsertsAsThePortableOne) {
           stopped += end < batch.size();
         }
         EXPECT_GT(stopped, 0u);
-        EXPECT_EQ(inserted > 20, lines > 1);  // both lines of a key are one: none is inserted so
+        EXPECT_GT(inserted, 10u);
       }
 }
 

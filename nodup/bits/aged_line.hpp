@@ -59,17 +59,22 @@ struct LineAges {
     return ages & below(width(ages) - oldest(ages));
   }
 
-  // Of a line's word, at this epoch, when `live` generations count. Mostly none or one has to go, and nobody can
-  // foretell which: masks instead of a branch, which the compiler would make of a condition.
+  // Of a line's word, at this epoch, when `live` generations count.
   [[gnu::always_inline]] static LineAges read(std::uint64_t word, std::uint64_t epoch, unsigned live) {
     const auto lag = static_cast<unsigned>((epoch - (word >> 6)) % kEpochs);
     std::uint64_t ages = word >> 12 << lag;
-    ages = without_oldest(ages) | (ages & (std::uint64_t{0} - (age_of_oldest(ages) < live)));
-    while (age_of_oldest(ages) >= live && ages != 0) [[unlikely]] ages = without_oldest(ages);
+    while (age_of_oldest(ages) >= live && ages != 0) ages = without_oldest(ages);
     return {ages, static_cast<unsigned>(word % 64), count(ages)};
   }
+  // Of a word that is up to date.
+  [[gnu::always_inline]] static LineAges of(std::uint64_t word) {
+    return {word >> 12, static_cast<unsigned>(word % 64), count(word >> 12)};
+  }
+  // The epoch as it stands in a word.
+  static constexpr std::uint64_t kEpochBits = (kEpochs - 1) << 6;
+  [[gnu::always_inline]] static std::uint64_t epoch_bits(std::uint64_t epoch) { return epoch << 6 & kEpochBits; }
   [[gnu::always_inline]] std::uint64_t word(std::uint64_t epoch) const {
-    return ages << 12 | epoch % kEpochs << 6 | newest;
+    return ages << 12 | epoch_bits(epoch) | newest;
   }
 
   // The place of the n-th end of a generation, and of the n-th fingerprint, in `ages`; both counted from 0.
@@ -216,6 +221,7 @@ struct AgedMoment {
   unsigned reach = 0;       // the youngest of them, with which events are compared
   unsigned slack_from = 0;  // from this age on a key may be older than the window
   bool refresh = false;     // a duplicate becomes as young as the event
+  bool all_stale = false;   // generations were forgotten since the epoch began: no line can tell that it is up to date
 };
 struct AgedBatch {
   std::uint64_t room = 0;  // it ends with so many new keys
@@ -235,6 +241,7 @@ template <std::size_t kAhead, class Slots>
   constexpr std::size_t kRing = 64;
   static_assert(kAhead < kRing);
   const bool all_known = moment.reach >= moment.live, oldest_in_slack = moment.slack_from + 1 == moment.live;
+  const std::uint64_t stamp = LineAges::epoch_bits(moment.epoch);
   std::uint64_t room = batch.room, in_slack = 0;
   AgedLineTable::Place places[kRing];
   alignas(64) std::uint64_t nowhere[kLineWords] = {};
@@ -264,12 +271,16 @@ template <std::size_t kAhead, class Slots>
     const AgedLineTable::Place place = places[i % kRing];
     std::uint64_t* const first = table.line(place.first);
     std::uint64_t* const second = table.line(place.second);
-    const std::uint64_t word_a = first[kAgesWord], word_b = second[kAgesWord];
-    const LineAges a = LineAges::read(word_a, moment.epoch, moment.live);
-    const LineAges b = LineAges::read(word_b, moment.epoch, moment.live);
+    std::uint64_t word_a = first[kAgesWord], word_b = second[kAgesWord];
+    // A line is met several times per generation; only the first time it has something to forget.
+    if (((((word_a ^ stamp) | (word_b ^ stamp)) & LineAges::kEpochBits) | moment.all_stale) != 0) [[unlikely]] {
+      first[kAgesWord] = word_a = LineAges::read(word_a, moment.epoch, moment.live).word(moment.epoch);
+      second[kAgesWord] = word_b = LineAges::read(word_b, moment.epoch, moment.live).word(moment.epoch);
+    }
+    const LineAges a = LineAges::of(word_a), b = LineAges::of(word_b);
     const std::uint64_t in_first = layout.by_age(slots.find(layout, first, place.fingerprint), a);
     const std::uint64_t in_second = layout.by_age(slots.find(layout, second, place.fingerprint), b);
-    // No key is held twice, nor another that looks like it: there is one match at most.
+    // No key is held twice, nor another that looks like it: there is one match at most, or both lines are one.
     const std::uint64_t match = in_first | in_second;
     const bool missing = match == 0;
     const std::uint64_t its_ages = either(in_first != 0, a.ages, b.ages);
@@ -277,21 +288,14 @@ template <std::size_t kAhead, class Slots>
     const bool into_first = a.used <= b.used;
     const LineAges to{either(into_first, a.ages, b.ages), static_cast<unsigned>(either(into_first, a.newest, b.newest)),
                       std::min(a.used, b.used)};
-    // No room; or both lines are one; or held, but only for late events; or known, and to be made younger.
+    // No room; or held, but only for late events; or known, and to be made younger.
     unsigned otherwise = static_cast<unsigned>(missing) & (to.used == layout.slots);
-    otherwise |= first == second;
     if (!all_known) otherwise |= (match & ~LineAges::below(its_line.younger(moment.reach))) != 0;
     if (moment.refresh) otherwise |= (match & ~LineAges::below(its_line.younger(1))) != 0;
     if (otherwise != 0) [[unlikely]]
       break;
-    // Both lines are written if time has changed them, and the one that takes the key; only then, and at the end: what
-    // is read after a write to an address that is not yet known may have to wait for it.
     std::uint64_t* const line = choose(missing, choose(into_first, first, second), nowhere);
-    const std::uint64_t pushed = layout.push(line, to, place.fingerprint).word(moment.epoch);
-    const std::uint64_t now_a = either(missing & into_first, pushed, a.word(moment.epoch));
-    const std::uint64_t now_b = either(missing & !into_first, pushed, b.word(moment.epoch));
-    choose(now_a != word_a, first, nowhere)[kAgesWord] = now_a;
-    choose(now_b != word_b, second, nowhere)[kAgesWord] = now_b;
+    line[kAgesWord] = layout.push(line, to, place.fingerprint).word(moment.epoch);
     in_slack += (match & ~LineAges::below(in_window(its_line))) != 0;
     room -= missing;
     is_new[i] = missing;

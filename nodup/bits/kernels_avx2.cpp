@@ -118,7 +118,8 @@ struct Avx2Slots {
   unsigned windows;
 };
 
-// Eight slots of a line at a time: from which 16 bytes they come into lanes of four bytes, and where they begin there.
+// Eight slots of a line at a time: from which 16 bytes they come into lanes of four bytes. They begin with a byte, so
+// all windows have their slots at the same bits of the lanes.
 template <unsigned kWidth>
 struct FixedWindows {
   static constexpr unsigned kSlots = AgedLineShape::kSlotBits / kWidth;
@@ -127,7 +128,6 @@ struct FixedWindows {
   static constexpr bool kOneLoad = kWidth <= 14 || kWidth == 16;
   struct Window {
     alignas(32) std::uint8_t bytes[32];
-    alignas(32) std::uint32_t shifts[8];
     unsigned offsets[2];
   };
   static constexpr std::array<Window, kCount> make() {
@@ -140,11 +140,17 @@ struct FixedWindows {
       const unsigned begin = bit / 8 - window.offsets[half];
       for (unsigned byte = 0; byte < 4; ++byte)
         window.bytes[4 * lane + byte] = static_cast<std::uint8_t>(begin + byte < 16 ? begin + byte : 0x80);
-      window.shifts[lane] = bit % 8;
     }
     return all;
   }
   static constexpr std::array<Window, kCount> kWindows = make();
+
+  // The number at the bits of the slots.
+  [[gnu::always_inline]] static __m256i in_lanes(std::uint64_t number) {
+    const __m256i shifts = _mm256_setr_epi32(0, kWidth % 8, 2 * kWidth % 8, 3 * kWidth % 8, 4 * kWidth % 8,
+                                             5 * kWidth % 8, 6 * kWidth % 8, 7 * kWidth % 8);
+    return _mm256_sllv_epi32(_mm256_set1_epi32(static_cast<int>(number)), shifts);
+  }
 };
 
 template <unsigned kWidth>
@@ -155,8 +161,7 @@ struct Avx2AgedSlots {
                                             std::uint64_t value) const {
     using Fixed = FixedWindows<kWidth>;
     const auto* bytes = reinterpret_cast<const char*>(line + kSlotsWord);
-    const __m256i wanted = _mm256_set1_epi32(static_cast<int>(value));
-    const __m256i mask = _mm256_set1_epi32((1 << kWidth) - 1);
+    const __m256i wanted = Fixed::in_lanes(value), mask = Fixed::in_lanes((1u << kWidth) - 1);
     std::uint64_t found = 0;
     for (unsigned i = 0; i < Fixed::kCount; ++i) {
       const auto& window = Fixed::kWindows[i];
@@ -166,10 +171,9 @@ struct Avx2AgedSlots {
                                            : _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)),
                                                                      _mm_loadu_si128(high), 1);
       const __m256i lanes = _mm256_shuffle_epi8(both, *reinterpret_cast<const __m256i*>(window.bytes));
-      const __m256i shifts = *reinterpret_cast<const __m256i*>(window.shifts);
-      const __m256i here = _mm256_and_si256(_mm256_srlv_epi32(lanes, shifts), mask);
-      const int equal = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(here, wanted)));
-      found |= static_cast<std::uint64_t>(static_cast<unsigned>(equal)) << (8 * i);
+      const __m256i equal = _mm256_cmpeq_epi32(_mm256_and_si256(lanes, mask), wanted);
+      const auto slots = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(equal)));
+      found |= std::uint64_t{slots} << (8 * i);
     }
     return found & LineAges::below(layout.slots);
   }

@@ -47,6 +47,7 @@ void AgedLines::forget_oldest(bool early) noexcept {
   else
     generations_.drop_oldest();
   moment_ = {};
+  all_stale_ = true;
   // A table that takes no new keys and has none left.
   for (std::size_t i = 0; i < open_;) {
     if (tables_[i].live > 0) {
@@ -64,6 +65,7 @@ void AgedLines::open_generation(Tick t) noexcept {
   walk(left_to_walk_);
   generations_.open(t);
   ++epoch_;
+  all_stale_ = false;
   std::uint64_t most = 0;
   for (std::size_t i = 0; i <= open_; ++i) most = std::max(most, tables_[i].shape.lines);
   left_to_walk_ = most / kGenerationsPerWalk + 1;
@@ -86,7 +88,12 @@ void AgedLines::settle(Tick t) noexcept {
     m.from = generation.first;
     m.until = own == 0 ? generation.end : std::max(m.until, std::min(generation.end, generations_[own - 1].first));
   }
-  m.same = {.epoch = epoch_, .live = live(), .reach = 0, .slack_from = live(), .refresh = window.refresh};
+  m.same = {.epoch = epoch_,
+            .live = live(),
+            .reach = 0,
+            .slack_from = live(),
+            .refresh = window.refresh,
+            .all_stale = all_stale_};
   const Tick since = Generations::since(t, window.span);
   for (unsigned age = 0; age < live(); ++age) {
     const Generation& g = generations_[age];

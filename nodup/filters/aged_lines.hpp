@@ -158,6 +158,7 @@ class AgedLines {
   PagePolicy policy_;
   Generations generations_;
   std::uint64_t epoch_ = 0;  // generations opened so far
+  bool all_stale_ = false;   // a generation was forgotten since the last was opened
   Moment moment_;
   std::uint64_t events_ = 0;        // since the last walk
   std::uint64_t left_to_walk_ = 0;  // lines of each table, before the next generation opens
