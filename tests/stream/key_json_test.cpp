@@ -198,6 +198,36 @@ TEST(KeyJson, WhatIsSkippedIsOnlyCounted) {
   EXPECT_EQ(bad("json:a", R"({"b":[1 2,:},"a":1})"), "");
 }
 
+// What comes behind the last wanted field is passed quickly if it is as in the record before: as many tokens, no
+// bracket. The damage must be found all the same.
+TEST(KeyJson, DamageIsFoundBehindRecordsOfTheSameShape) {
+  const std::string usual = R"({"a":1,"name":"longer than a vector","b":2})";
+  const Fields key = {{FieldTag::number, "1"}};
+  for (const char* sound : {
+           R"({"a":1,"name":"[{ a string may hold brackets }]","b":2})",
+           R"({"a":1,"long enough to look at":{"b":2}})",
+           R"({"a":1,"name":[2,"longer than a vector"]})",
+           R"({"a":1,"b":2,"c":3,"d":"more tokens than before"})",
+           R"({"a":1,"b":"fewer tokens than before"})",
+           R"({"a":1})",
+       }) {
+    const Batch batch = run("json:a", {usual, sound, usual, sound});
+    EXPECT_TRUE(batch.bad.empty()) << sound;
+    for (const Digest& digest : batch.digests) EXPECT_EQ(digest, framed(key)) << sound;
+  }
+  for (const char* broken : {
+           R"({"a":1,"name":"longer than a vector","b"[2})",
+           R"({"a":1,"name":"longer than a vector"]"b":2})",
+           R"({"a":1,"name":"longer than a vector"}"b":2})",
+           R"({"a":1,"name":"longer than a vector","b":2,)",
+       }) {
+    const Batch batch = run("json:a", {usual, broken, usual});
+    ASSERT_EQ(batch.bad.size(), 1u) << broken;
+    EXPECT_EQ(batch.bad[0].index, 1u) << broken;
+    EXPECT_EQ(batch.bad[0].reason, bad("json:a", broken));
+  }
+}
+
 TEST(KeyJson, TheRecordIsAnObjectOrArray) {
   for (const char* record : {"1", "\"a\"", "true", "null", "x", "-", "}", "]"}) {
     EXPECT_EQ(bad("json:a", record), "not a JSON object or array") << record;

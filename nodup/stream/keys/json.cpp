@@ -166,26 +166,26 @@ class JsonKey final : public Key {
     const std::size_t end = tokens_.end();
     for (std::size_t unmet = node.children.size(); unmet > 0;) {
       const std::uint32_t* const value = at + 2;
-      if (at[1] >= end || *value >= end || bytes[at[0]] != '"' || bytes[at[1]] != ':') return nullptr;
+      if (*value >= end || bytes[at[0]] != '"' || bytes[at[1]] != ':') return nullptr;
       const char first = bytes[*value];
-      const std::uint32_t* next = value + 1;
-      if (first == '{' || first == '[')
-        next = tokens_.behind_close(next);
-      else if (kJsonMarks[static_cast<unsigned char>(first)])
-        return nullptr;
+      const bool is_compound = kJsonNesting[static_cast<unsigned char>(first)] > 0;
+      if (!is_compound && kJsonMarks[static_cast<unsigned char>(first)]) return nullptr;
+      const std::uint32_t* const next = is_compound ? tokens_.behind_close(value + 1) : value + 1;
       if (next == nullptr || *next >= end) return nullptr;
       if (PathNode* const child = find_plain(node, bytes + at[0] + 1); child != nullptr && child->met != record_) {
         child->met = record_;
         --unmet;
         if (child->slot == PathNode::kNone) {
           if (first != '{' || walk_plain_object(*child, value + 1, found) != next) return nullptr;
+        } else if (is_compound) {
+          found_[child->slot] = {FieldTag::compound, {bytes + *value, next[-1] + 1 - *value}};
+          ++found;
+        } else if (first == '"' && bytes[*next - 1] == '"') {
+          found_[child->slot] = {FieldTag::text, {bytes + *value + 1, *next - *value - 2}};
+          ++found;
         } else {
-          const std::string_view text =
-              JsonTokens::without_blanks_behind({bytes + *value, static_cast<std::size_t>(*next - *value)});
-          if (first == '{' || first == '[')
-            found_[child->slot] = {FieldTag::compound, text};
-          else if (!keep_scalar(found_[child->slot], text))
-            return nullptr;
+          const std::string_view text(bytes + *value, *next - *value);
+          if (!keep_scalar(found_[child->slot], JsonTokens::without_blanks_behind(text))) return nullptr;
           ++found;
         }
       }
@@ -193,7 +193,7 @@ class JsonKey final : public Key {
       if (bytes[*next] == '}') return at;
       if (bytes[*next] != ',') return nullptr;
     }
-    return tokens_.behind_close(at);
+    return &node == &tree_.root ? tokens_.behind_last(at) : tokens_.behind_close(at);
   }
 
   // From behind the { to behind the }.

@@ -12,6 +12,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -53,6 +54,7 @@ class JsonTokens {
     if (error) return simdjson::error_message(error);
     bytes_ = bytes.data();
     at_ = parser_->structural_indexes.get();
+    end_ = at_ + parser_->n_structural_indexes;
     return nullptr;
   }
   // The one record, as the one at hand. False, and the reason in words, if it has no tokens or its bytes are wrong.
@@ -108,6 +110,18 @@ class JsonTokens {
     while (open > 0 && *at < limit_) open += kJsonNesting[static_cast<unsigned char>(bytes_[*at++])];
     return open == 0 ? at : nullptr;
   }
+  // The same for the bracket that the record begins with. Records mostly have as many tokens as the one before; if this
+  // one ends so, with a }, it is enough that no other bracket is among the bytes in between.
+  const std::uint32_t* behind_last(const std::uint32_t* at) {
+    if (rest_ < end_ - at) {
+      const std::uint32_t* const last = at + rest_;
+      const bool ends_here = *last < limit_ && last[1] >= limit_ && bytes_[*last] == '}';
+      if (ends_here && !holds_bracket(bytes_ + *at, bytes_ + *last)) return last + 1;
+    }
+    const std::uint32_t* const behind = behind_close(at);
+    if (behind != nullptr) rest_ = behind - at - 1;
+    return behind;
+  }
   // Passes all up to the bracket that closes the one just passed.
   bool skip_to_close() {
     const std::uint32_t* const behind = behind_close(at_);
@@ -123,6 +137,24 @@ class JsonTokens {
   }
 
  private:
+  // Sixteen bytes at a time; of fewer it says yes.
+  static bool holds_bracket(const char* from, const char* to) {
+    using Bytes [[gnu::vector_size(16)]] = unsigned char;
+    if (to - from < 16) return true;
+    Bytes any{};
+    const auto look = [&](const char* at) {
+      Bytes bytes;
+      std::memcpy(&bytes, at, sizeof bytes);
+      bytes |= 0x20;  // makes { of [ and } of ]
+      any |= reinterpret_cast<Bytes>(bytes == '{') | reinterpret_cast<Bytes>(bytes == '}');
+    };
+    for (; to - from > 16; from += 16) look(from);
+    look(to - 16);
+    std::uint64_t halves[2];
+    std::memcpy(halves, &any, sizeof halves);
+    return (halves[0] | halves[1]) != 0;
+  }
+
   void grow(std::size_t size) {
     if (parser_ != nullptr && size <= parser_->capacity()) return;
     const std::size_t room =
@@ -139,7 +171,9 @@ class JsonTokens {
   std::unique_ptr<simdjson::internal::dom_parser_implementation> parser_;
   const char* bytes_ = nullptr;
   const std::uint32_t* at_ = nullptr;
+  const std::uint32_t* end_ = nullptr;  // of the list
   std::size_t limit_ = 0;
+  std::ptrdiff_t rest_ = 0;  // tokens that behind_last() passed in another record, but for the last
 };
 
 }  // namespace nodup
