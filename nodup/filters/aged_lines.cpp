@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "nodup/bits/kernels.hpp"
 #include "nodup/filters/format.hpp"
@@ -16,12 +17,12 @@ namespace {
 constexpr std::uint64_t kLinesSavedAtOnce = 1024;
 }  // namespace
 
-AgedLines::AgedLines(const Params& params, PagePolicy policy) : AgedLines(params, policy, {}) {
-  tables_.push_back(make_table(1, params_.shape(1)));
-  ask_for_growth();
+AgedLines::AgedLines(const Params& params, PagePolicy policy) : AgedLines(params, policy, Empty{}) {
+  tables_.add(make_table(1, params_.shape(1)));
+  tables_.ask_for_growth(params_);
 }
-AgedLines::AgedLines(const Params& params, PagePolicy policy, std::vector<Table> tables)
-    : params_(params), policy_(policy), generations_(params.window, params.generations), tables_(std::move(tables)) {}
+AgedLines::AgedLines(const Params& params, PagePolicy policy, Empty)
+    : params_(params), policy_(policy), generations_(params.window, params.generations) {}
 
 AgedLines::Table AgedLines::make_table(std::uint64_t number, const Params::Shape& shape) const {
   return {.shape = shape,
@@ -36,10 +37,10 @@ AgedLines::Table AgedLines::make_table(std::uint64_t number, const Params::Shape
 void AgedLines::forget_oldest(bool early) noexcept {
   const unsigned age = live() - 1;
   Generation& oldest = generations_[age];
-  for (std::size_t i = 0; i <= open_; ++i) {
-    std::uint64_t& gone = carried(tables_[i], age);
+  for (Table& table : tables_.in_use()) {
+    std::uint64_t& gone = carried(table, age);
     oldest.keys += gone;
-    tables_[i].live -= gone;
+    table.live -= gone;
     gone = 0;
   }
   if (early)
@@ -48,16 +49,7 @@ void AgedLines::forget_oldest(bool early) noexcept {
     generations_.drop_oldest();
   moment_ = {};
   all_stale_ = true;
-  // A table that takes no new keys and has none left.
-  for (std::size_t i = 0; i < open_;) {
-    if (tables_[i].live > 0) {
-      ++i;
-      continue;
-    }
-    tables_.erase(tables_.begin() + static_cast<std::ptrdiff_t>(i));
-    --open_;
-    ask_for_growth();
-  }
+  tables_.drop_empty(params_);
 }
 
 void AgedLines::open_generation(Tick t) noexcept {
@@ -67,7 +59,7 @@ void AgedLines::open_generation(Tick t) noexcept {
   ++epoch_;
   all_stale_ = false;
   std::uint64_t most = 0;
-  for (std::size_t i = 0; i <= open_; ++i) most = std::max(most, tables_[i].shape.lines);
+  for (const Table& table : tables_.in_use()) most = std::max(most, table.shape.lines);
   left_to_walk_ = most / kGenerationsPerWalk + 1;
   moment_ = {};
 }
@@ -80,41 +72,14 @@ void AgedLines::settle(Tick t) noexcept {
     open_generation(t);
     while (generations_.count() > 1 && generations_.oldest_is_over()) forget_oldest(false);
   }
-  const Window& window = params_.window;
-  const std::uint64_t own = generations_.age_of(t);
-  const Generation& generation = generations_[own];
-  Moment m{.from = t, .until = Generations::later(t, 1), .own = static_cast<unsigned>(own), .same = {}};
-  if (generation.first <= t && t < generation.end) {
-    m.from = generation.first;
-    m.until = own == 0 ? generation.end : std::max(m.until, std::min(generation.end, generations_[own - 1].first));
-  }
-  m.same = {.epoch = epoch_,
-            .live = live(),
-            .reach = 0,
-            .slack_from = live(),
-            .refresh = window.refresh,
-            .all_stale = all_stale_};
-  const Tick since = Generations::since(t, window.span);
-  for (unsigned age = 0; age < live(); ++age) {
-    const Generation& g = generations_[age];
-    const Tick too_old = Generations::later(g.end, window.span), in_slack = Generations::later(g.first, window.span);
-    if (g.end > since) {
-      m.same.reach = age + 1;
-      m.until = std::min(m.until, too_old);
-    } else {
-      m.from = std::max(m.from, too_old);
-    }
-    if (g.first < since) {
-      m.same.slack_from = std::min(m.same.slack_from, age);
-      m.from = std::max(m.from, Generations::later(in_slack, 1));
-    } else {
-      m.until = std::min(m.until, Generations::later(in_slack, 1));
-    }
-  }
-  if (generations_.count() > 1)
-    m.until =
-        std::min(m.until, Generations::later(generations_[generations_.count() - 1].end, Generations::kept(window)));
-  moment_ = m;
+  const TimeStretch time = generations_.stretch(t);
+  moment_ = {.time = time,
+             .same = {.epoch = epoch_,
+                      .live = live(),
+                      .reach = static_cast<unsigned>(time.reach),
+                      .slack_from = static_cast<unsigned>(time.slack_from),
+                      .refresh = params_.window.refresh,
+                      .all_stale = all_stale_}};
 }
 
 void AgedLines::advance(Tick now) noexcept {
@@ -126,8 +91,7 @@ void AgedLines::advance(Tick now) noexcept {
 // Brings the next lines of each table up to date.
 void AgedLines::walk(std::uint64_t lines) noexcept {
   left_to_walk_ -= lines;
-  for (std::size_t i = 0; i <= open_; ++i) {
-    Table& table = tables_[i];
+  for (Table& table : tables_.in_use()) {
     for (std::uint64_t left = std::min(lines, table.shape.lines); left > 0; --left) {
       write(table, table.cursor, read(table, table.cursor));
       if (++table.cursor == table.shape.lines) table.cursor = 0;
@@ -155,8 +119,8 @@ AgedLines::Found AgedLines::find(const Table& table, const AgedLineTable::Place&
 }
 
 bool AgedLines::holds(Digest d, unsigned reach) const noexcept {
-  for (std::size_t i = 0; i <= open_; ++i)
-    if (find(tables_[i], tables_[i].view().place(d), reach).exists) return true;
+  for (const Table& table : tables_.in_use())
+    if (find(table, table.view().place(d), reach).exists) return true;
   return false;
 }
 
@@ -180,7 +144,7 @@ void AgedLines::take(Table& table, const Found& found) noexcept {
 // Takes note of a duplicate. True if its key must be remembered for longer.
 bool AgedLines::must_become_younger(unsigned age) noexcept {
   if (age >= moment_.same.slack_from) generations_.count_in_slack();
-  return params_.window.refresh && moment_.own < age;
+  return params_.window.refresh && own() < age;
 }
 
 // In a table that takes no new keys any more. True if d is there and need not be anywhere else.
@@ -198,10 +162,10 @@ bool AgedLines::seen_in(const Table& table, Digest d, bool& is_new) noexcept {
 // Of an event of moment_.
 bool AgedLines::insert_settled(Digest d, Tick t) noexcept {
   bool is_new = true;
-  for (std::size_t i = 0; i < open_; ++i)
-    if (seen_in(tables_[i], d, is_new)) return false;
+  for (const Table& table : tables_.older())
+    if (seen_in(table, d, is_new)) return false;
 
-  Table& table = tables_[open_];
+  Table& table = tables_.open();
   const AgedLineTable::Place place = table.view().place(d);
   for (const std::uint64_t line : {place.first, place.second}) write(table, line, read(table, line));
   if (const Found found = find(table, place, live()); found.exists) {
@@ -209,7 +173,7 @@ bool AgedLines::insert_settled(Digest d, Tick t) noexcept {
     const bool is_known = found.age < moment_.same.reach;
     if (!is_known || must_become_younger(found.age)) {
       take(table, found);
-      put(table, found.line, place.fingerprint, moment_.own);
+      put(table, found.line, place.fingerprint, own());
     }
     return is_new && !is_known;
   }
@@ -242,23 +206,19 @@ std::optional<std::uint64_t> AgedLines::line_with_room(Table& table, const AgedL
 // Room for a key that is in no table: in the table that takes keys, else in the next one, else by giving up the oldest.
 void AgedLines::insert_new(Digest d, Tick t) noexcept {
   for (;;) {
-    Table& table = tables_[open_];
+    Table& table = tables_.open();
     if (table.live < table.capacity) {
       const AgedLineTable::Place place = table.view().place(d);
       if (const auto line = line_with_room(table, place)) {
-        put(table, *line, place.fingerprint, moment_.own);
+        put(table, *line, place.fingerprint, own());
         break;
       }
     }
-    if (open_ + 1 < tables_.size()) {
-      ++open_;
-      ask_for_growth();
-      continue;
-    }
+    if (tables_.open_next(params_)) continue;
     forget_oldest(true);
     settle(t);
   }
-  if (!may_grow_) close_under_pressure(t);
+  if (!tables_.may_grow()) close_under_pressure(t);
 }
 
 bool AgedLines::insert_one(Digest d, Tick t) noexcept {
@@ -277,18 +237,18 @@ void AgedLines::count_events(std::uint64_t events) noexcept {
 }
 
 bool AgedLines::insert(Digest d, Tick t) noexcept {
-  if (t < moment_.from || t >= moment_.until) settle(t);
+  if (!moment_.time.holds(t)) settle(t);
   return insert_one(d, t);
 }
 
 // Events of one moment at once, up to the first that takes more, or has to be followed by more; returns the one behind.
 std::size_t AgedLines::insert_many(std::span<const Digest> keys, std::size_t from, std::size_t end,
                                    bool* is_new) noexcept {
-  Table& table = tables_[open_];
+  Table& table = tables_.open();
   AgedBatch batch{.room = table.capacity - std::min(table.live, table.capacity)};
   // Up to where close_under_pressure has something to do.
   const std::uint64_t own = carried(table, 0), eighth = table.capacity / 8, half = table.capacity / 2;
-  if (!may_grow_ && generations_.count() < generations_.live())
+  if (!tables_.may_grow() && generations_.count() < generations_.live())
     batch.room = std::min(batch.room, std::max(eighth - std::min(own, eighth), half - std::min(table.live, half)));
   const std::size_t done =
       kernels().insert_aged_lines(*table.line, table.view(), moment_.same, batch, keys.data(), from, end, is_new);
@@ -302,16 +262,16 @@ template <class TickOf>
 void AgedLines::insert_each(std::span<const Digest> keys, TickOf&& tick_of, bool* is_new) noexcept {
   for (std::size_t i = 0; i < keys.size();) {
     const Tick t = tick_of(i);
-    if (t < moment_.from || t >= moment_.until) settle(t);
+    if (!moment_.time.holds(t)) settle(t);
     std::size_t done = i;
-    if (open_ == 0 && moment_.own == 0) {
+    if (tables_.older().empty() && own() == 0) {
       const std::size_t most = std::min<std::size_t>(keys.size(), i + (kEventsPerWalk - events_));
       std::size_t end = i + 1;
-      while (end < most && tick_of(end) >= moment_.from && tick_of(end) < moment_.until) ++end;
-      const std::uint64_t live_before = tables_[open_].live;
+      while (end < most && moment_.time.holds(tick_of(end))) ++end;
+      const std::uint64_t live_before = tables_.open().live;
       done = insert_many(keys, i, end, is_new);
       for (std::size_t at = i; at < done; ++at) generations_.advance(tick_of(at));
-      if (!may_grow_ && tables_[open_].live > live_before) close_under_pressure(tick_of(done - 1));
+      if (!tables_.may_grow() && tables_.open().live > live_before) close_under_pressure(tick_of(done - 1));
       count_events(done - i);
     }
     // The first that takes more, by itself; all of them, while there are several tables.
@@ -336,70 +296,30 @@ void AgedLines::insert_all(std::span<const Digest> keys, const Tick* ticks, bool
 // Memory is at its limit and nearly full: a generation with a large part of all keys would be a large part of the
 // window to give up at once.
 void AgedLines::close_under_pressure(Tick t) noexcept {
-  Table& table = tables_[open_];
-  if (moment_.own != 0 || generations_.count() == generations_.live()) return;
+  Table& table = tables_.open();
+  if (own() != 0 || generations_.count() == generations_.live()) return;
   if (carried(table, 0) < table.capacity / 8 || table.live < table.capacity / 2) return;
   open_generation(t);
 }
 
 Erased AgedLines::erase(Digest d) noexcept {
   bool any = false;
-  for (std::size_t i = 0; i <= open_; ++i) {
-    const AgedLineTable::Place place = tables_[i].view().place(d);
-    for (Found found; (found = find(tables_[i], place, live())).exists; any = true) take(tables_[i], found);
+  for (Table& table : tables_.in_use()) {
+    const AgedLineTable::Place place = table.view().place(d);
+    for (Found found; (found = find(table, place, live())).exists; any = true) take(table, found);
   }
   return any ? Erased::removed : Erased::absent;
 }
 
 // --- size ---
 
-// The table with this number, if it may be made while `used` bytes are.
-std::optional<AgedLines::Params::Shape> AgedLines::may_make(std::uint64_t number, std::uint64_t used) const {
-  if (params_.window.by_count && params_.keys >= params_.window.span) return std::nullopt;  // the first holds all
-  if (number > Params::kMostTables) return std::nullopt;
-  const std::optional<Params::Shape> shape = params_.shape_within_limit(number);
-  const bool too_much =
-      params_.max_bytes != 0 && shape && shape->bytes() > params_.max_bytes - std::min(used, params_.max_bytes);
-  return too_much ? std::nullopt : shape;
-}
-
-// Asked when tables come or go, for close_under_pressure. Depends on the events only, not on what make_room has made
-// ready.
-void AgedLines::ask_for_growth() noexcept { may_grow_ = may_make(tables_[open_].number + 1, bytes()).has_value(); }
-
 void AgedLines::make_room(std::uint64_t more_keys) {
-  // The search for room may fail before a table is full: then the next one must be there. Until it is written to, it
-  // costs nothing.
-  std::uint64_t room = 0;
-  for (std::size_t i = open_; i < tables_.size(); ++i) {
-    const std::uint64_t sure = tables_[i].capacity / 10 * 8;
-    room += sure - std::min(tables_[i].live, sure);
-  }
-  std::uint64_t used = 0;
-  for (const Table& table : tables_) used += table.pages.bytes();
-  while (room < more_keys) {
-    const std::uint64_t number = tables_.back().number + 1;
-    const std::optional<Params::Shape> next = may_make(number, used);
-    if (!next) return;
-    tables_.push_back(make_table(number, *next));
-    used += tables_.back().pages.bytes();
-    room += tables_.back().capacity / 10 * 8;
-  }
-}
-
-std::uint64_t AgedLines::keys() const {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i <= open_; ++i) sum += tables_[i].live;
-  return sum;
-}
-std::uint64_t AgedLines::bytes() const {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i <= open_; ++i) sum += tables_[i].pages.bytes();
-  return sum;
+  tables_.make_room(params_, more_keys,
+                    [&](std::uint64_t number, const Params::Shape& shape) { return make_table(number, shape); });
 }
 Rates AgedLines::rates() const {
   double log_none = 0;
-  for (const Table& table : tables_) {
+  for (const Table& table : tables_.in_use()) {
     const double load = static_cast<double>(table.live) / static_cast<double>(table.shape.slots());
     log_none += std::log1p(-table.shape.false_positive(load));
   }
@@ -407,7 +327,8 @@ Rates AgedLines::rates() const {
 }
 Facts AgedLines::facts() const {
   Facts facts = params_.facts();
-  if (open_ > 0) facts.emplace_back("tables", std::to_string(open_ + 1));
+  if (const std::size_t tables = tables_.in_use().size(); tables > 1)
+    facts.emplace_back("tables", std::to_string(tables));
   return facts;
 }
 
@@ -421,19 +342,18 @@ void AgedLines::save(Writer& out) const {
   out.u64(epoch_);
   out.u64(events_);
   out.u64(left_to_walk_);
-  out.u64(open_ + 1);
-  for (std::size_t i = 0; i <= open_; ++i) {
-    out.u64(tables_[i].number);
-    out.u64(tables_[i].shape.lines);
-    out.u64(tables_[i].cursor);
+  out.u64(tables_.in_use().size());
+  for (const Table& table : tables_.in_use()) {
+    out.u64(table.number);
+    out.u64(table.shape.lines);
+    out.u64(table.cursor);
     // Each line brought up to date, so that equal content has equal bytes.
-    const std::uint64_t* const words = tables_[i].view().words;
+    const std::uint64_t* const words = table.view().words;
     std::vector<std::uint64_t> piece;
-    for (std::uint64_t line = 0; line < tables_[i].shape.lines; line += kLinesSavedAtOnce) {
-      const std::uint64_t count = std::min(kLinesSavedAtOnce, tables_[i].shape.lines - line);
+    for (std::uint64_t line = 0; line < table.shape.lines; line += kLinesSavedAtOnce) {
+      const std::uint64_t count = std::min(kLinesSavedAtOnce, table.shape.lines - line);
       piece.assign(words + line * kLineWords, words + (line + count) * kLineWords);
-      for (std::uint64_t k = 0; k < count; ++k)
-        piece[k * kLineWords + kAgesWord] = read(tables_[i], line + k).word(epoch_);
+      for (std::uint64_t k = 0; k < count; ++k) piece[k * kLineWords + kAgesWord] = read(table, line + k).word(epoch_);
       out.bytes(std::as_bytes(std::span(piece)));
     }
   }
@@ -441,7 +361,7 @@ void AgedLines::save(Writer& out) const {
 
 AgedLines AgedLines::load(Reader& in) {
   const Params p = Params::load(in);
-  AgedLines filter(p, PagePolicy::huge, {});
+  AgedLines filter(p, PagePolicy::huge, Empty{});
   filter.generations_.load(in, 0);
   filter.epoch_ = in.u64("epoch", filter.generations_.count(), std::numeric_limits<std::uint64_t>::max());
   filter.events_ = in.u64("events since the last walk", 0, kEventsPerWalk - 1);
@@ -466,11 +386,10 @@ AgedLines AgedLines::load(Reader& in) {
       for (unsigned n = 0; n < ages.used; ++n) ++filter.carried(table, ages.age_of(n));
       table.live += ages.used;
     }
-    filter.tables_.push_back(std::move(table));
+    filter.tables_.add(std::move(table));
   }
-  filter.open_ = filter.tables_.size() - 1;
-  filter.left_to_walk_ = std::min(filter.left_to_walk_, filter.tables_.back().shape.lines);
-  filter.ask_for_growth();
+  filter.left_to_walk_ = std::min(filter.left_to_walk_, filter.tables_.open().shape.lines);
+  filter.tables_.ask_for_growth(p);
   return filter;
 }
 

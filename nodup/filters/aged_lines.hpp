@@ -28,12 +28,12 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "nodup/bits/aged_line.hpp"
 #include "nodup/filters/aged_lines_params.hpp"
 #include "nodup/filters/filter.hpp"
 #include "nodup/filters/generations.hpp"
+#include "nodup/filters/table_row.hpp"
 #include "nodup/memory/pages.hpp"
 
 namespace nodup {
@@ -63,7 +63,7 @@ class AgedLines {
   bool contains(Digest d, Tick t) const noexcept { return holds(d, static_cast<unsigned>(generations_.reach(t))); }
   Erased erase(Digest d) noexcept;
   void prefetch(Digest d) const noexcept {
-    for (std::size_t i = 0; i <= open_; ++i) tables_[i].view().prefetch(tables_[i].view().place(d));
+    for (const Table& table : tables_.in_use()) table.view().prefetch(table.view().place(d));
   }
   void advance(Tick now) noexcept;
   void insert_all(std::span<const Digest> keys, bool* is_new) noexcept;
@@ -72,11 +72,11 @@ class AgedLines {
   void make_room(std::uint64_t more_keys);
   void limit_memory(std::uint64_t max_bytes) {
     params_.max_bytes = max_bytes;
-    ask_for_growth();
+    tables_.ask_for_growth(params_);
   }
 
-  std::uint64_t keys() const;
-  std::uint64_t bytes() const;  // without the table made ready, which is untouched
+  std::uint64_t keys() const { return tables_.keys(); }
+  std::uint64_t bytes() const { return tables_.bytes(); }  // without the table made ready, which is untouched
   Rates rates() const;
   Facts facts() const;
   WindowReading window() const { return generations_.reading(); }
@@ -95,6 +95,7 @@ class AgedLines {
     std::uint64_t live = 0;                                     // keys of all of them
     std::uint64_t cursor = 0;                                   // the line to bring up to date next
 
+    std::uint64_t bytes() const noexcept { return pages.bytes(); }
     const AgedLayout& layout() const noexcept { return line->layout(); }
     AgedLineTable view() const noexcept {
       return {const_cast<Pages&>(pages).as<std::uint64_t>(), shape.lines, layout().max_value};
@@ -106,23 +107,23 @@ class AgedLines {
     unsigned n = 0, age = 0;
     bool exists = false;
   };
-  // What is the same for all events of times in [from, until), as long as the generations stay as they are.
   struct Moment {
-    Tick from = 1, until = 0;  // none
-    unsigned own = 0;          // the age of the generation that new keys belong to
-    AgedMoment same;
+    TimeStretch time;
+    AgedMoment same;  // for all events of that time
   };
 
   // Lines are walked over every so many events, as many at a time.
   static constexpr std::uint64_t kEventsPerWalk = 1024;
   static constexpr std::uint64_t kGenerationsPerWalk = 32;
 
-  AgedLines(const Params& params, PagePolicy policy, std::vector<Table> tables);
+  struct Empty {};  // without a table yet
+  AgedLines(const Params& params, PagePolicy policy, Empty);
 
   std::uint64_t& carried(Table& table, unsigned age) const noexcept {
     return table.carried[(epoch_ - age) % LineAges::kEpochs];
   }
   unsigned live() const noexcept { return static_cast<unsigned>(generations_.count()); }
+  unsigned own() const noexcept { return static_cast<unsigned>(moment_.time.own); }
   LineAges read(const Table& table, std::uint64_t line) const noexcept {
     return LineAges::read(table.view().line(line)[kAgesWord], epoch_, live());
   }
@@ -151,8 +152,6 @@ class AgedLines {
   std::optional<std::uint64_t> line_with_room(Table& table, const AgedLineTable::Place& place) noexcept;
   void insert_new(Digest d, Tick t) noexcept;
   Table make_table(std::uint64_t number, const Params::Shape& shape) const;
-  std::optional<Params::Shape> may_make(std::uint64_t number, std::uint64_t used) const;
-  void ask_for_growth() noexcept;
 
   Params params_;
   PagePolicy policy_;
@@ -162,9 +161,7 @@ class AgedLines {
   Moment moment_;
   std::uint64_t events_ = 0;        // since the last walk
   std::uint64_t left_to_walk_ = 0;  // lines of each table, before the next generation opens
-  std::vector<Table> tables_;       // at least one
-  std::size_t open_ = 0;            // takes new keys; those behind it are empty, made ready by make_room
-  bool may_grow_ = true;            // a further table is allowed
+  TableRow<Table, Params> tables_;
 };
 
 }  // namespace nodup

@@ -21,19 +21,18 @@ constexpr std::uint64_t kLargePiece = 1 << 20;
 
 }  // namespace
 
-AgedTable::AgedTable(const Params& params, PagePolicy policy) : AgedTable(params, policy, {}) {
-  tables_.push_back(make_table(1, params_.shape(1)));
-  ask_for_growth();
+AgedTable::AgedTable(const Params& params, PagePolicy policy) : AgedTable(params, policy, Empty{}) {
+  tables_.add(make_table(1, params_.shape(1)));
+  tables_.ask_for_growth(params_);
 }
 // All buckets are to be cleared within the events of one generation, and a third to spare.
-AgedTable::AgedTable(const Params& params, PagePolicy policy, std::vector<Table> tables)
+AgedTable::AgedTable(const Params& params, PagePolicy policy, Empty)
     : params_(params),
       policy_(policy),
       generations_(params.window, params.generations()),
       clear_per_event_(static_cast<std::uint64_t>(
           std::ceil(1.33 * static_cast<double>(generations_.live()) / (Slots::kSlots * params.most_load)))),
-      listed_(kListed),
-      tables_(std::move(tables)) {}
+      listed_(kListed) {}
 
 AgedTable::Table AgedTable::make_table(std::uint64_t number, const Slots::Shape& shape) const {
   return {.slots = Slots(shape, policy_), .number = number, .capacity = Params::capacity(shape)};
@@ -41,10 +40,10 @@ AgedTable::Table AgedTable::make_table(std::uint64_t number, const Slots::Shape&
 
 // --- generations and their tags ---
 
-TagSet AgedTable::tags_counting(Tick t) const noexcept {
+// Of the generations of these ages, without the last.
+TagSet AgedTable::tags_of(std::uint64_t from_age, std::uint64_t to_age) const noexcept {
   TagSet tags = 0;
-  const std::uint64_t reach = generations_.reach(t);
-  for (std::uint64_t age = 0; age < reach; ++age) tags |= set_of(generations_[age].tag);
+  for (std::uint64_t age = from_age; age < to_age; ++age) tags |= set_of(generations_[age].tag);
   return tags;
 }
 
@@ -52,7 +51,7 @@ TagSet AgedTable::tags_counting(Tick t) const noexcept {
 unsigned AgedTable::unused_tag() const noexcept {
   for (unsigned tag = 1; tag < 1u << params_.tag_bits; ++tag) {
     std::uint64_t carried = tags_live_ >> tag & 1;
-    for (std::size_t i = 0; i <= open_; ++i) carried += tables_[i].carried[tag];
+    for (const Table& table : tables_.in_use()) carried += table.carried[tag];
     if (carried == 0) return tag;
   }
   return 0;
@@ -60,14 +59,13 @@ unsigned AgedTable::unused_tag() const noexcept {
 
 void AgedTable::set_live(TagSet tags) noexcept {
   tags_live_ = tags;
-  for (std::size_t i = 0; i <= open_; ++i) tables_[i].slots.set_free(~tags);
+  for (Table& table : tables_.in_use()) table.slots.set_free(~tags);
 }
 
 void AgedTable::forget_oldest(bool early) noexcept {
   Generation& oldest = generations_[generations_.count() - 1];
   set_live(tags_live_ & ~set_of(oldest.tag));
-  for (std::size_t i = 0; i <= open_; ++i) {
-    Table& table = tables_[i];
+  for (Table& table : tables_.in_use()) {
     oldest.keys += table.carried[oldest.tag];
     table.live -= table.carried[oldest.tag];
     table.stale += table.carried[oldest.tag];
@@ -78,16 +76,7 @@ void AgedTable::forget_oldest(bool early) noexcept {
   else
     generations_.drop_oldest();
   moment_ = {};
-  // A table that takes no new keys and has none left.
-  for (std::size_t i = 0; i < open_;) {
-    if (tables_[i].live > 0) {
-      ++i;
-      continue;
-    }
-    tables_.erase(tables_.begin() + static_cast<std::ptrdiff_t>(i));
-    --open_;
-    ask_for_growth();
-  }
+  tables_.drop_empty(params_);
 }
 
 // Without an unused tag the newest generation goes on for an event: its keys are remembered longer than they need be,
@@ -104,7 +93,7 @@ void AgedTable::open_generation(Tick t) noexcept {
   }
   if (generations_.count() == generations_.live() && !generations_.oldest_is_over()) forget_oldest(true);
   generations_.open(t).tag = tag;
-  lists_[tag] = {.table = tables_[open_].number};
+  lists_[tag] = {.table = tables_.open().number};
   set_live(tags_live_ | set_of(tag));
   moment_ = {};
 }
@@ -117,35 +106,11 @@ void AgedTable::settle(Tick t) noexcept {
     open_generation(t);
     while (generations_.count() > 1 && generations_.oldest_is_over()) forget_oldest(false);
   }
-  const Window& window = params_.window;
-  const std::uint64_t own = generations_.age_of(t);
-  const Generation& generation = generations_[own];
-  Moment m{.from = t, .until = Generations::later(t, 1), .tag = static_cast<unsigned>(generation.tag)};
-  if (generation.first <= t && t < generation.end) {
-    m.from = generation.first;
-    m.until = own == 0 ? generation.end : std::max(m.until, std::min(generation.end, generations_[own - 1].first));
-  }
-  const Tick since = Generations::since(t, window.span);
-  for (std::uint64_t age = 0; age < generations_.count(); ++age) {
-    const Generation& g = generations_[age];
-    const Tick too_old = Generations::later(g.end, window.span), in_slack = Generations::later(g.first, window.span);
-    if (g.end > since) {
-      m.counting |= set_of(g.tag);
-      m.until = std::min(m.until, too_old);
-    } else {
-      m.from = std::max(m.from, too_old);
-    }
-    if (g.first < since) {
-      m.in_slack |= set_of(g.tag);
-      m.from = std::max(m.from, Generations::later(in_slack, 1));
-    } else {
-      m.until = std::min(m.until, Generations::later(in_slack, 1));
-    }
-  }
-  if (generations_.count() > 1)
-    m.until =
-        std::min(m.until, Generations::later(generations_[generations_.count() - 1].end, Generations::kept(window)));
-  moment_ = m;
+  const TimeStretch time = generations_.stretch(t);
+  moment_ = {.time = time,
+             .counting = tags_of(0, time.reach),
+             .in_slack = tags_of(time.slack_from, generations_.count()),
+             .tag = static_cast<unsigned>(generations_[time.own].tag)};
 }
 
 void AgedTable::advance(Tick now) noexcept {
@@ -160,8 +125,7 @@ void AgedTable::advance(Tick now) noexcept {
 void AgedTable::clear_listed(unsigned tag) noexcept {
   List& list = lists_[tag];
   if (list.size > list_room()) return;
-  for (std::size_t i = 0; i <= open_; ++i) {
-    Table& table = tables_[i];
+  for (Table& table : tables_.in_use()) {
     if (table.number != list.table) continue;
     for (std::uint64_t k = 0; k < list.size; ++k) {
       const Listed& key = listed_[tag * list_room() + k];
@@ -178,8 +142,7 @@ void AgedTable::clear_listed(unsigned tag) noexcept {
 
 // Goes on clearing slots whose generation is over, so that its tag can be used again.
 void AgedTable::clear_some(std::uint64_t buckets) noexcept {
-  for (std::size_t i = 0; i <= open_; ++i) {
-    Table& table = tables_[i];
+  for (Table& table : tables_.in_use()) {
     for (std::uint64_t left = buckets; table.stale > 0 && left > 0;) {
       const std::uint64_t piece = std::min(left, table.slots.shape().buckets - table.cursor);
       table.slots.clear_stale(table.cursor, piece, [&](unsigned tag) {
@@ -196,13 +159,13 @@ void AgedTable::clear_some(std::uint64_t buckets) noexcept {
 // --- keys ---
 
 bool AgedTable::holds(Digest d, TagSet counting) const noexcept {
-  for (std::size_t i = 0; i <= open_; ++i)
-    if (tables_[i].slots.find(tables_[i].slots.place(d), counting).exists()) return true;
+  for (const Table& table : tables_.in_use())
+    if (table.slots.find(table.slots.place(d), counting).exists()) return true;
   return false;
 }
 
 void AgedTable::contains_all(std::span<const Digest> keys, bool* seen) const noexcept {
-  const TagSet counting = tags_counting(generations_.now());
+  const TagSet counting = tags_of(0, generations_.reach(generations_.now()));
   visit_prefetched(
       keys.size(), [&](std::size_t i) { prefetch(keys[i]); },
       [&](std::size_t i) { seen[i] = holds(keys[i], counting); });
@@ -264,10 +227,10 @@ bool AgedTable::seen_in(const Table& table, Digest d, bool& is_new) noexcept {
     events_uncleared_ = 0;
   }
   bool is_new = true;
-  for (std::size_t i = 0; i < open_; ++i)
-    if (seen_in(tables_[i], d, is_new)) return false;
+  for (const Table& table : tables_.older())
+    if (seen_in(table, d, is_new)) return false;
 
-  Table& table = tables_[open_];
+  Table& table = tables_.open();
   if (const unsigned matches = table.slots.matches(place); matches != 0) {
     const Slots::Slot slot = table.slots.first_of(matches, place, tags_live_);
     if (slot.exists()) {
@@ -292,13 +255,13 @@ bool AgedTable::seen_in(const Table& table, Digest d, bool& is_new) noexcept {
   const bool in_first = how_many(first) >= how_many(second);
   const Slots::Slot slot{in_first ? place.first : place.second, lowest(in_first ? first : second)};
   put(table, slot, place, table.slots.tag(slot));
-  if (!may_grow_ && table.carried[moment_.tag] * 8 >= table.capacity) close_under_pressure(t);
+  if (!tables_.may_grow() && table.carried[moment_.tag] * 8 >= table.capacity) close_under_pressure(t);
   return is_new;
 }
 
 bool AgedTable::insert(Digest d, Tick t) noexcept {
-  if (t < moment_.from || t >= moment_.until) settle(t);
-  return insert_placed(tables_[open_].slots.place(d), d, t);
+  if (!moment_.time.holds(t)) settle(t);
+  return insert_placed(tables_.open().slots.place(d), d, t);
 }
 
 // Places are computed once, when their memory is asked for, and kept until it is there.
@@ -307,22 +270,21 @@ void AgedTable::insert_each(std::span<const Digest> keys, TickOf&& tick_of, bool
   constexpr std::size_t kRing = 32;
   static_assert(kRing > kPrefetchAhead && (kRing & (kRing - 1)) == 0);
   std::array<Slots::Place, kRing> places;
-  std::uint64_t number = tables_[open_].number;  // of the table they are for
+  std::uint64_t number = tables_.open().number;  // of the table they are for
   visit_prefetched(
       keys.size(),
       [&](std::size_t i) {
-        const Slots& slots = tables_[open_].slots;
+        const Slots& slots = tables_.open().slots;
         slots.prefetch(places[i % kRing] = slots.place(keys[i]));
-        for (std::size_t older = 0; older < open_; ++older)
-          tables_[older].slots.prefetch(tables_[older].slots.place(keys[i]));
+        for (const Table& older : tables_.older()) older.slots.prefetch(older.slots.place(keys[i]));
       },
       [&](std::size_t i) {
         const Tick t = tick_of(i);
-        if (t < moment_.from || t >= moment_.until) settle(t);
-        if (tables_[open_].number != number) {  // a further table has been opened
-          number = tables_[open_].number;
+        if (!moment_.time.holds(t)) settle(t);
+        if (tables_.open().number != number) {  // a further table has been opened
+          number = tables_.open().number;
           for (std::size_t ahead = i; ahead < std::min(keys.size(), i + kPrefetchAhead + 1); ++ahead)
-            places[ahead % kRing] = tables_[open_].slots.place(keys[ahead]);
+            places[ahead % kRing] = tables_.open().slots.place(keys[ahead]);
         }
         is_new[i] = insert_placed(places[i % kRing], keys[i], t);
       });
@@ -340,7 +302,7 @@ void AgedTable::insert_all(std::span<const Digest> keys, const Tick* ticks, bool
 // Room for a key that is in no table: by moving others, else in the next table, else by giving up the oldest keys.
 void AgedTable::insert_with_moves(Digest d, Tick t) noexcept {
   for (;;) {
-    Table& table = tables_[open_];
+    Table& table = tables_.open();
     if (table.live < table.capacity) {
       const Slots::Place place = table.slots.place(d);
       if (const Slots::Way way = table.slots.make_way(place); way.slot.exists()) {
@@ -348,22 +310,21 @@ void AgedTable::insert_with_moves(Digest d, Tick t) noexcept {
         break;
       }
     }
-    if (open_ + 1 < tables_.size()) {
-      tables_[++open_].slots.set_free(~tags_live_);
-      ask_for_growth();
+    if (tables_.open_next(params_)) {
+      tables_.open().slots.set_free(~tags_live_);
       continue;
     }
     forget_oldest(true);
     while (generations_.count() == 0 && unused_tag() == 0) clear_some(kPiece);
     settle(t);
   }
-  if (!may_grow_) close_under_pressure(t);
+  if (!tables_.may_grow()) close_under_pressure(t);
 }
 
 // Memory is at its limit and nearly full: a generation with a large part of all keys would be a large part of the
 // window to give up at once.
 void AgedTable::close_under_pressure(Tick t) noexcept {
-  const Table& table = tables_[open_];
+  const Table& table = tables_.open();
   if (table.carried[moment_.tag] * 8 < table.capacity || table.live * 2 < table.capacity) return;
   if (generations_.count() == generations_.live() || generations_[0].tag != moment_.tag || unused_tag() == 0) return;
   open_generation(t);
@@ -371,63 +332,22 @@ void AgedTable::close_under_pressure(Tick t) noexcept {
 
 Erased AgedTable::erase(Digest d) noexcept {
   bool any = false;
-  for (std::size_t i = 0; i <= open_; ++i) {
-    const Slots::Place place = tables_[i].slots.place(d);
-    for (Slots::Slot slot; (slot = tables_[i].slots.find(place, tags_live_)).exists(); any = true)
-      remove(tables_[i], slot);
+  for (Table& table : tables_.in_use()) {
+    const Slots::Place place = table.slots.place(d);
+    for (Slots::Slot slot; (slot = table.slots.find(place, tags_live_)).exists(); any = true) remove(table, slot);
   }
   return any ? Erased::removed : Erased::absent;
 }
 
 // --- size ---
 
-// The table with this number, if it may be made while `used` bytes are.
-std::optional<AgedTable::Slots::Shape> AgedTable::may_make(std::uint64_t number, std::uint64_t used) const {
-  if (params_.window.by_count && params_.keys >= params_.window.span) return std::nullopt;  // the first holds all
-  if (number > Params::kMostTables) return std::nullopt;
-  const std::optional<Slots::Shape> shape = params_.shape_within_limit(number);
-  const bool too_much =
-      params_.max_bytes != 0 && shape && shape->bytes() > params_.max_bytes - std::min(used, params_.max_bytes);
-  return too_much ? std::nullopt : shape;
-}
-
-// Asked when tables come or go, for close_under_pressure. Depends on the events only, not on what make_room has made
-// ready.
-void AgedTable::ask_for_growth() noexcept { may_grow_ = may_make(tables_[open_].number + 1, bytes()).has_value(); }
-
 void AgedTable::make_room(std::uint64_t more_keys) {
-  // The search for room may fail before a table is full: then the next one must be there. Until it is written to, it
-  // costs nothing.
-  std::uint64_t room = 0;
-  for (std::size_t i = open_; i < tables_.size(); ++i) {
-    const std::uint64_t sure = tables_[i].capacity / 10 * 8;
-    room += sure - std::min(tables_[i].live, sure);
-  }
-  std::uint64_t used = 0;
-  for (const Table& table : tables_) used += table.slots.bytes();
-  while (room < more_keys) {
-    const std::uint64_t number = tables_.back().number + 1;
-    const std::optional<Slots::Shape> next = may_make(number, used);
-    if (!next) return;
-    tables_.push_back(make_table(number, *next));
-    used += tables_.back().slots.bytes();
-    room += tables_.back().capacity / 10 * 8;
-  }
-}
-
-std::uint64_t AgedTable::keys() const {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i <= open_; ++i) sum += tables_[i].live;
-  return sum;
-}
-std::uint64_t AgedTable::bytes() const {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i <= open_; ++i) sum += tables_[i].slots.bytes();
-  return sum;
+  tables_.make_room(params_, more_keys,
+                    [&](std::uint64_t number, const Slots::Shape& shape) { return make_table(number, shape); });
 }
 Rates AgedTable::rates() const {
   double log_none = 0;
-  for (const Table& table : tables_) {
+  for (const Table& table : tables_.in_use()) {
     const double load = static_cast<double>(table.live) / static_cast<double>(table.slots.shape().slots());
     log_none += std::log1p(-theory::fingerprint_false_positive(load, table.slots.shape().fingerprint_bits));
   }
@@ -435,7 +355,8 @@ Rates AgedTable::rates() const {
 }
 Facts AgedTable::facts() const {
   Facts facts = params_.facts();
-  if (open_ > 0) facts.emplace_back("tables", std::to_string(open_ + 1));
+  if (const std::size_t tables = tables_.in_use().size(); tables > 1)
+    facts.emplace_back("tables", std::to_string(tables));
   return facts;
 }
 

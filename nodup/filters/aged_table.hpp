@@ -27,7 +27,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,6 +34,7 @@
 #include "nodup/filters/filter.hpp"
 #include "nodup/filters/generations.hpp"
 #include "nodup/filters/slot_table.hpp"
+#include "nodup/filters/table_row.hpp"
 
 namespace nodup {
 
@@ -60,10 +60,10 @@ class AgedTable {
   bool insert(Digest d) noexcept { return insert(d, generations_.now()); }
   bool insert(Digest d, Tick t) noexcept;
   bool contains(Digest d) const noexcept { return contains(d, generations_.now()); }
-  bool contains(Digest d, Tick t) const noexcept { return holds(d, tags_counting(t)); }
+  bool contains(Digest d, Tick t) const noexcept { return holds(d, tags_of(0, generations_.reach(t))); }
   Erased erase(Digest d) noexcept;
   [[gnu::always_inline]] void prefetch(Digest d) const noexcept {
-    for (std::size_t i = 0; i <= open_; ++i) tables_[i].slots.prefetch(tables_[i].slots.place(d));
+    for (const Table& table : tables_.in_use()) table.slots.prefetch(table.slots.place(d));
   }
   void advance(Tick now) noexcept;
   void insert_all(std::span<const Digest> keys, bool* is_new) noexcept;
@@ -72,11 +72,11 @@ class AgedTable {
   void make_room(std::uint64_t more_keys);
   void limit_memory(std::uint64_t max_bytes) {
     params_.max_bytes = max_bytes;
-    ask_for_growth();
+    tables_.ask_for_growth(params_);
   }
 
-  std::uint64_t keys() const;
-  std::uint64_t bytes() const;  // without the table made ready, which is untouched
+  std::uint64_t keys() const { return tables_.keys(); }
+  std::uint64_t bytes() const { return tables_.bytes(); }  // without the table made ready, which is untouched
   Rates rates() const;
   Facts facts() const;
   WindowReading window() const { return generations_.reading(); }
@@ -95,14 +95,14 @@ class AgedTable {
     std::uint64_t live = 0;                      // slots whose generation is not over
     std::uint64_t stale = 0;                     // slots whose generation is over
     std::uint64_t cursor = 0;                    // the bucket to clear next
-  };
 
-  // What is the same for all events of times in [from, until), as long as the generations stay as they are.
+    std::uint64_t bytes() const noexcept { return slots.bytes(); }
+  };
   struct Moment {
-    Tick from = 1, until = 0;  // none
-    TagSet counting = 0;       // tags of keys that make an event a duplicate
-    TagSet in_slack = 0;       // of generations that began before the window
-    unsigned tag = 0;          // for new keys
+    TimeStretch time;
+    TagSet counting = 0;  // tags of keys that make an event of that time a duplicate
+    TagSet in_slack = 0;  // of generations that began before the window
+    unsigned tag = 0;     // for new keys
   };
 
   // Of a generation with few keys: where they are, so that it can be cleared without a search through a table that may
@@ -120,9 +120,10 @@ class AgedTable {
   static constexpr TagSet set_of(std::uint64_t tag) { return TagSet{1} << tag; }
   std::uint64_t list_room() const noexcept { return kListed >> params_.tag_bits; }
 
-  AgedTable(const Params& params, PagePolicy policy, std::vector<Table> tables);
+  struct Empty {};  // without a table yet
+  AgedTable(const Params& params, PagePolicy policy, Empty);
 
-  TagSet tags_counting(Tick t) const noexcept;
+  TagSet tags_of(std::uint64_t from_age, std::uint64_t to_age) const noexcept;
   unsigned unused_tag() const noexcept;
   void set_live(TagSet tags) noexcept;
   void open_generation(Tick t) noexcept;
@@ -143,8 +144,6 @@ class AgedTable {
   static void remove(Table& table, Slots::Slot slot) noexcept;
   void insert_with_moves(Digest d, Tick t) noexcept;
   Table make_table(std::uint64_t number, const Slots::Shape& shape) const;
-  std::optional<Slots::Shape> may_make(std::uint64_t number, std::uint64_t used) const;
-  void ask_for_growth() noexcept;
 
   Params params_;
   PagePolicy policy_;
@@ -155,9 +154,7 @@ class AgedTable {
   std::uint64_t events_uncleared_ = 0;
   std::array<List, 64> lists_ = {};  // by tag
   std::vector<Listed> listed_;       // list_room() for each tag
-  std::vector<Table> tables_;        // at least one
-  std::size_t open_ = 0;             // takes new keys; those behind it are empty, made ready by make_room
-  bool may_grow_ = true;             // a further table is allowed
+  TableRow<Table, Params> tables_;
 };
 
 }  // namespace nodup

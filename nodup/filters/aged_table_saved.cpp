@@ -24,18 +24,18 @@ void AgedTable::save(Writer& out) const {
     }
   }
   out.u64(events_uncleared_);
-  out.u64(open_ + 1);
-  for (std::size_t i = 0; i <= open_; ++i) {
-    out.u64(tables_[i].number);
-    out.u64(tables_[i].slots.shape().buckets);
-    out.u64(tables_[i].cursor);
-    out.bytes(tables_[i].slots.payload());
+  out.u64(tables_.in_use().size());
+  for (const Table& table : tables_.in_use()) {
+    out.u64(table.number);
+    out.u64(table.slots.shape().buckets);
+    out.u64(table.cursor);
+    out.bytes(table.slots.payload());
   }
 }
 
 AgedTable AgedTable::load(Reader& in) {
   const Params p = Params::load(in);
-  AgedTable filter(p, PagePolicy::huge, {});
+  AgedTable filter(p, PagePolicy::huge, Empty{});
   filter.generations_.load(in, (1u << p.tag_bits) - 1);
   for (std::uint64_t age = 0; age < filter.generations_.count(); ++age) {
     const TagSet tag = set_of(filter.generations_[age].tag);
@@ -76,10 +76,9 @@ AgedTable AgedTable::load(Reader& in) {
       }
     }
     table.slots.set_free(~filter.tags_live_);
-    filter.tables_.push_back(std::move(table));
+    filter.tables_.add(std::move(table));
   }
-  filter.open_ = filter.tables_.size() - 1;
-  filter.ask_for_growth();
+  filter.tables_.ask_for_growth(p);
   return filter;
 }
 

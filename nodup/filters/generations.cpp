@@ -73,6 +73,33 @@ std::uint64_t Generations::reach(Tick t) const {
   return reach;
 }
 
+TimeStretch Generations::stretch(Tick t) const {
+  TimeStretch s{.from = t, .until = later(t, 1), .own = age_of(t), .reach = 0, .slack_from = count_};
+  if (const Generation& own = (*this)[s.own]; own.first <= t && t < own.end) {
+    s.from = own.first;
+    s.until = s.own == 0 ? own.end : std::max(s.until, std::min(own.end, (*this)[s.own - 1].first));
+  }
+  const Tick oldest = since(t, window_.span);
+  for (std::uint64_t age = 0; age < count_; ++age) {
+    const Generation& g = (*this)[age];
+    const Tick too_old = later(g.end, window_.span), in_slack = later(later(g.first, window_.span), 1);
+    if (g.end > oldest) {
+      s.reach = age + 1;
+      s.until = std::min(s.until, too_old);
+    } else {
+      s.from = std::max(s.from, too_old);
+    }
+    if (g.first < oldest) {
+      s.slack_from = std::min(s.slack_from, age);
+      s.from = std::max(s.from, in_slack);
+    } else {
+      s.until = std::min(s.until, in_slack);
+    }
+  }
+  if (count_ > 1) s.until = std::min(s.until, later((*this)[count_ - 1].end, kept(window_)));
+  return s;
+}
+
 // A late event may have come from the idle time before the generation, as far back as the one before it.
 Tick Generations::earliest(std::uint64_t age) const {
   const Tick first = (*this)[age].first;

@@ -31,6 +31,16 @@ struct Generation {
   std::uint64_t tag = 0;   // for filters that mark each key with its generation
 };
 
+// What is the same for all events of times in [from, until), as long as the generations stay as they are.
+struct TimeStretch {
+  Tick from = 1, until = 0;      // none
+  std::uint64_t own = 0;         // the age of the generation in which they are remembered
+  std::uint64_t reach = 0;       // they are compared with the generations of ages 0 to reach - 1
+  std::uint64_t slack_from = 0;  // keys of this age and above may be older than the window
+
+  bool holds(Tick t) const noexcept { return t >= from && t < until; }
+};
+
 class Generations {
  public:
   // How long a key must be kept: a late event asks for keys of the span before its own time.
@@ -67,6 +77,8 @@ class Generations {
   std::uint64_t age_of(Tick t) const;
   // With the generations of ages 0 to reach - 1 an event of time t is compared.
   std::uint64_t reach(Tick t) const;
+  // The two and more, around t. Not before must_open(t) is false.
+  TimeStretch stretch(Tick t) const;
   // May a key of this generation be older than the window of an event of time t?
   bool in_slack(std::uint64_t age, Tick t) const { return earliest(age) < since(t, window_.span); }
   void count_in_slack(std::uint64_t events = 1) { dropped_in_slack_ += events; }
