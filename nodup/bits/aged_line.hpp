@@ -272,8 +272,8 @@ template <std::size_t kAhead, class Slots>
     std::uint64_t* const first = table.line(place.first);
     std::uint64_t* const second = table.line(place.second);
     std::uint64_t word_a = first[kAgesWord], word_b = second[kAgesWord];
-    // A line is met several times per generation; only the first time it has something to forget.
-    if (((((word_a ^ stamp) | (word_b ^ stamp)) & LineAges::kEpochBits) | moment.all_stale) != 0) [[unlikely]] {
+    // A line is met two to four times per generation; only the first time it has something to forget.
+    if (((((word_a ^ stamp) | (word_b ^ stamp)) & LineAges::kEpochBits) | moment.all_stale) != 0) {
       first[kAgesWord] = word_a = LineAges::read(word_a, moment.epoch, moment.live).word(moment.epoch);
       second[kAgesWord] = word_b = LineAges::read(word_b, moment.epoch, moment.live).word(moment.epoch);
     }

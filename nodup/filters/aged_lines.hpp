@@ -157,7 +157,8 @@ class AgedLines {
   PagePolicy policy_;
   Generations generations_;
   std::uint64_t epoch_ = 0;  // generations opened so far
-  bool all_stale_ = false;   // a generation was forgotten since the last was opened
+  // A generation was forgotten since the last was opened. A copy is in moment_, which is to be reset with every change.
+  bool all_stale_ = false;
   Moment moment_;
   std::uint64_t events_ = 0;        // since the last walk
   std::uint64_t left_to_walk_ = 0;  // lines of each table, before the next generation opens

@@ -82,14 +82,15 @@ TimeStretch Generations::stretch(Tick t) const {
   const Tick oldest = since(t, window_.span);
   for (std::uint64_t age = 0; age < count_; ++age) {
     const Generation& g = (*this)[age];
-    const Tick too_old = later(g.end, window_.span), in_slack = later(later(g.first, window_.span), 1);
+    const Tick from = earliest(age);
+    const Tick too_old = later(g.end, window_.span), in_slack = later(later(from, window_.span), 1);
     if (g.end > oldest) {
       s.reach = age + 1;
       s.until = std::min(s.until, too_old);
     } else {
       s.from = std::max(s.from, too_old);
     }
-    if (g.first < oldest) {
+    if (from < oldest) {
       s.slack_from = std::min(s.slack_from, age);
       s.from = std::max(s.from, in_slack);
     } else {

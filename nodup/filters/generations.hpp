@@ -36,7 +36,7 @@ struct TimeStretch {
   Tick from = 1, until = 0;      // none
   std::uint64_t own = 0;         // the age of the generation in which they are remembered
   std::uint64_t reach = 0;       // they are compared with the generations of ages 0 to reach - 1
-  std::uint64_t slack_from = 0;  // keys of this age and above may be older than the window
+  std::uint64_t slack_from = 0;  // keys of this age and above may be older than the window of one of them
 
   bool holds(Tick t) const noexcept { return t >= from && t < until; }
 };
@@ -77,7 +77,8 @@ class Generations {
   std::uint64_t age_of(Tick t) const;
   // With the generations of ages 0 to reach - 1 an event of time t is compared.
   std::uint64_t reach(Tick t) const;
-  // The two and more, around t. Not before must_open(t) is false.
+  // What age_of, reach and in_slack say of t, and of the times around it. When must_open(t) and
+  // oldest_is_over() are false.
   TimeStretch stretch(Tick t) const;
   // May a key of this generation be older than the window of an event of time t?
   bool in_slack(std::uint64_t age, Tick t) const { return earliest(age) < since(t, window_.span); }

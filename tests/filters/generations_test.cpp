@@ -50,6 +50,7 @@ class Remembering {
     for (const Tick t : {Generations::since(now, window.lateness), Generations::since(now, window.lateness / 2), now}) {
       const std::uint64_t reach = generations.reach(t);
       RC_ASSERT(reach <= generations.count());
+      if (!generations.must_open(t) && !generations.oldest_is_over()) check_stretch(t);
       for (const Key& key : keys) {
         std::uint64_t age = 0;
         while (age < reach && generations[age].tag != key.tag) ++age;
@@ -59,6 +60,18 @@ class Remembering {
         if (t > key.t && t - key.t > window.span + (length - 1) + key.late) RC_ASSERT(!found);
         if (found && key.t < Generations::since(t, window.span)) RC_ASSERT(generations.in_slack(age, t));
       }
+    }
+  }
+
+  // It says the same as the single questions, for t and for all of its times.
+  void check_stretch(Tick t) const {
+    const TimeStretch stretch = generations.stretch(t);
+    RC_ASSERT(stretch.holds(t));
+    for (const Tick u : {t, stretch.from, stretch.until - 1, stretch.from + (stretch.until - stretch.from) / 2}) {
+      RC_ASSERT(stretch.own == generations.age_of(u));
+      RC_ASSERT(stretch.reach == generations.reach(u));
+      for (std::uint64_t age = 0; age < generations.count(); ++age)
+        RC_ASSERT((age >= stretch.slack_from) == generations.in_slack(age, u));
     }
   }
 

@@ -160,7 +160,8 @@ class JsonKey final : public Key {
   }
 
   // From behind the { to behind the }, or nullptr. Every token that is looked at lies before the end of the record; the
-  // list goes on for three places behind its last token, so the check may come after the load.
+  // list goes on for three places behind its last token, so the check may come after the load. (The last of the three
+  // is 0. But before it the number of bytes stands twice, and one byte is not both a quote and a colon.)
   const std::uint32_t* walk_plain_object(PathNode& node, const std::uint32_t* at, std::size_t& found) {
     const char* const bytes = tokens_.bytes();
     const std::size_t end = tokens_.end();

@@ -113,13 +113,13 @@ class JsonTokens {
   // The same for the bracket that the record begins with. Records mostly have as many tokens as the one before; if this
   // one ends so, with a }, it is enough that no other bracket is among the bytes in between.
   const std::uint32_t* behind_last(const std::uint32_t* at) {
-    if (rest_ < end_ - at) {
-      const std::uint32_t* const last = at + rest_;
+    if (usual_rest_ < end_ - at) {
+      const std::uint32_t* const last = at + usual_rest_;
       const bool ends_here = *last < limit_ && last[1] >= limit_ && bytes_[*last] == '}';
       if (ends_here && !holds_bracket(bytes_ + *at, bytes_ + *last)) return last + 1;
     }
     const std::uint32_t* const behind = behind_close(at);
-    if (behind != nullptr) rest_ = behind - at - 1;
+    if (behind != nullptr) usual_rest_ = behind - at - 1;
     return behind;
   }
   // Passes all up to the bracket that closes the one just passed.
@@ -173,7 +173,7 @@ class JsonTokens {
   const std::uint32_t* at_ = nullptr;
   const std::uint32_t* end_ = nullptr;  // of the list
   std::size_t limit_ = 0;
-  std::ptrdiff_t rest_ = 0;  // tokens that behind_last() passed in another record, but for the last
+  std::ptrdiff_t usual_rest_ = 0;  // a guess for behind_last(): tokens up to the last one, as it was in another record
 };
 
 }  // namespace nodup
