@@ -18,8 +18,7 @@ constexpr std::uint64_t kLinesSavedAtOnce = 1024;
 }  // namespace
 
 AgedLines::AgedLines(const Params& params, PagePolicy policy) : AgedLines(params, policy, Empty{}) {
-  tables_.add(make_table(1, params_.shape(1)));
-  tables_.ask_for_growth(params_);
+  tables_.add(params_, make_table(1, params_.shape(1)));
 }
 AgedLines::AgedLines(const Params& params, PagePolicy policy, Empty)
     : params_(params), policy_(policy), generations_(params.window, params.generations) {}
@@ -386,10 +385,9 @@ AgedLines AgedLines::load(Reader& in) {
       for (unsigned n = 0; n < ages.used; ++n) ++filter.carried(table, ages.age_of(n));
       table.live += ages.used;
     }
-    filter.tables_.add(std::move(table));
+    filter.tables_.add(p, std::move(table));
   }
   filter.left_to_walk_ = std::min(filter.left_to_walk_, filter.tables_.open().shape.lines);
-  filter.tables_.ask_for_growth(p);
   return filter;
 }
 

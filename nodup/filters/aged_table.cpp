@@ -22,8 +22,7 @@ constexpr std::uint64_t kLargePiece = 1 << 20;
 }  // namespace
 
 AgedTable::AgedTable(const Params& params, PagePolicy policy) : AgedTable(params, policy, Empty{}) {
-  tables_.add(make_table(1, params_.shape(1)));
-  tables_.ask_for_growth(params_);
+  tables_.add(params_, make_table(1, params_.shape(1)));
 }
 // All buckets are to be cleared within the events of one generation, and a third to spare.
 AgedTable::AgedTable(const Params& params, PagePolicy policy, Empty)

@@ -76,9 +76,8 @@ AgedTable AgedTable::load(Reader& in) {
       }
     }
     table.slots.set_free(~filter.tags_live_);
-    filter.tables_.add(std::move(table));
+    filter.tables_.add(p, std::move(table));
   }
-  filter.tables_.ask_for_growth(p);
   return filter;
 }
 

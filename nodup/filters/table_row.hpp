@@ -36,10 +36,11 @@ class TableRow {
   }
   std::uint64_t bytes() const noexcept { return bytes_of(in_use()); }
 
-  // One more in use, now the open one.
-  void add(Table table) {
-    tables_.insert(tables_.begin() + static_cast<std::ptrdiff_t>(used_), std::move(table));
+  // One more in use, now the open one: the first, or those of a saved filter. Not after make_room.
+  void add(const Params& params, Table table) {
+    tables_.push_back(std::move(table));
     ++used_;
+    ask_for_growth(params);
   }
   // Opens one that was made ready. False if there is none.
   bool open_next(const Params& params) noexcept {
@@ -63,7 +64,7 @@ class TableRow {
 
   // Is a further table allowed? Depends on the events only, not on what make_room has made ready.
   bool may_grow() const noexcept { return may_grow_; }
-  // To be called when the parameters have changed or the first tables are there.
+  // To be called when the parameters have changed.
   void ask_for_growth(const Params& params) noexcept {
     may_grow_ = may_make(params, open().number + 1, bytes()).has_value();
   }
@@ -102,7 +103,7 @@ class TableRow {
   }
 
   std::vector<Table> tables_;
-  std::size_t used_ = 0;  // at least one, once the filter is made
+  std::size_t used_ = 0;  // at least one, once add() was called
   bool may_grow_ = true;
 };
 

@@ -178,15 +178,12 @@ class JsonKey final : public Key {
         --unmet;
         if (child->slot == PathNode::kNone) {
           if (first != '{' || walk_plain_object(*child, value + 1, found) != next) return nullptr;
-        } else if (is_compound) {
-          found_[child->slot] = {FieldTag::compound, {bytes + *value, next[-1] + 1 - *value}};
-          ++found;
-        } else if (first == '"' && bytes[*next - 1] == '"') {
-          found_[child->slot] = {FieldTag::text, {bytes + *value + 1, *next - *value - 2}};
-          ++found;
         } else {
           const std::string_view text(bytes + *value, *next - *value);
-          if (!keep_scalar(found_[child->slot], JsonTokens::without_blanks_behind(text))) return nullptr;
+          if (is_compound)
+            found_[child->slot] = {FieldTag::compound, text.substr(0, next[-1] + 1 - *value)};
+          else if (!keep_scalar(found_[child->slot], JsonTokens::without_blanks_behind(text)))
+            return nullptr;
           ++found;
         }
       }
