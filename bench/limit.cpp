@@ -21,14 +21,18 @@ typedef std::uint64_t Line __attribute__((vector_size(64), may_alias));
 }
 
 NODUP_BENCH_WIDEST
-void touch_lines(void* table, std::uint64_t lines, std::span<const Digest> keys, std::uint64_t ahead) {
+void touch_lines(void* table, std::uint64_t lines, std::span<const Digest> keys, Asking asking) {
   auto* const line = static_cast<Line*>(table);
   const Digest* const key = keys.data();
-  const std::uint64_t count = keys.size(), warm = std::min(ahead, count);
-  for (std::uint64_t i = 0; i < warm; ++i) prefetch(line + fastrange(key[i].lo, lines));
+  const std::uint64_t count = keys.size(), warm = std::min(asking.keys_ahead, count);
+  const auto ask = [&](std::uint64_t i) __attribute__((always_inline)) {
+    const Line* const asked = line + fastrange(key[i].lo, lines);
+    asking.to_second_level ? prefetch_to_second_level(asked) : prefetch(asked);
+  };
+  for (std::uint64_t i = 0; i < warm; ++i) ask(i);
   std::uint64_t i = 0;
   for (; i + warm < count; ++i) {
-    prefetch(line + fastrange(key[i + warm].lo, lines));
+    ask(i + warm);
     line[fastrange(key[i].lo, lines)] ^= 1;
   }
   for (; i < count; ++i) line[fastrange(key[i].lo, lines)] ^= 1;

@@ -51,7 +51,9 @@ namespace {
 constexpr std::size_t kBatch = 4096;
 constexpr std::size_t kTimed = std::size_t{64} << 10;  // keys between two looks at the clock
 constexpr std::uint64_t kMostPrefill = std::uint64_t{16} << 20;
-constexpr std::uint64_t kAheads[] = {16, 24, 32, 48, 64};
+// As many as there are pieces in the shortest stream.
+constexpr Asking kAskings[] = {{16, false}, {32, false}, {48, false}, {64, false},
+                               {16, true},  {32, true},  {48, true},  {64, true}};
 
 struct Options {
   bool small = false;
@@ -216,36 +218,38 @@ std::optional<double> measure(std::uint64_t bytes, PagePolicy policy, const Opti
   std::vector<Digest> stream(in_cache ? std::size_t{1} << 20 : std::size_t{4} << 20);
   Pages limit_pages(bytes, policy);
   Best limit, limit_single;
-  std::uint64_t best_ahead = 0;
+  Asking best_asking;
   std::vector<std::unique_ptr<Runner>> runners;
   for (const Contender& c : contenders) runners.push_back(std::make_unique<Runner>(c, bytes));
 
-  // Distances are tried in turn, each on a piece of its own: one that was just touched would be in the cache. Then the
-  // best so far gets a whole stream, so that the limit has as many chances as every contender.
-  const auto ahead_of = [](std::size_t piece) { return kAheads[piece % std::size(kAheads)]; };
-  const auto touch = [&](Best& best, auto ahead) {
+  // Ways of asking are tried in turn, each on a piece of its own: one that was just touched would be in the cache. Then
+  // the best so far gets a whole stream, so that the limit has as many chances as every contender.
+  const auto asking_of = [](std::size_t piece) { return kAskings[piece % std::size(kAskings)]; };
+  const auto touch = [&](Best& best, auto asking) {
     const auto lines = bytes / kLineBytes;
     const auto all = std::span<const Digest>(stream);
-    touch_lines(limit_pages.as<void>(), lines, all.first(all.size() / 2), 32);
+    touch_lines(limit_pages.as<void>(), lines, all.first(all.size() / 2), {.keys_ahead = 32});
     best.time(all.subspan(all.size() / 2),
-              [&](auto some, std::size_t piece) { touch_lines(limit_pages.as<void>(), lines, some, ahead(piece)); });
+              [&](auto some, std::size_t piece) { touch_lines(limit_pages.as<void>(), lines, some, asking(piece)); });
   };
   for (std::uint64_t round = 0; round < rounds; ++round) {
     keys.fill_stream(stream);
     const double before = limit.seconds;
-    touch(limit, ahead_of);
-    if (limit.seconds < before) best_ahead = ahead_of(limit.piece);
+    touch(limit, asking_of);
+    if (limit.seconds < before) best_asking = asking_of(limit.piece);
     keys.fill_stream(stream);
-    touch(limit, [&](std::size_t) { return best_ahead; });
+    touch(limit, [&](std::size_t) { return best_asking; });
     for (auto& r : runners) r->run(stream, kBatch, r->batched, keys);
     keys.fill_stream(stream);
-    touch(limit_single, [](std::size_t) { return std::uint64_t{0}; });
+    touch(limit_single, [](std::size_t) { return Asking{}; });
     for (auto& r : runners) r->run(stream, 1, r->single, keys);
   }
 
-  fmt::print("\n### {} MB, {} pages\n\n{:.0f} MB of this process lie in huge pages. The limit looks {} keys ahead.\n\n",
-             bytes >> 20, policy == PagePolicy::huge ? "huge" : "small", static_cast<double>(huge_bytes()) / 1e6,
-             best_ahead);
+  fmt::print(
+      "\n### {} MB, {} pages\n\n{:.0f} MB of this process lie in huge pages. The limit looks {} keys ahead, into level "
+      "{}.\n\n",
+      bytes >> 20, policy == PagePolicy::huge ? "huge" : "small", static_cast<double>(huge_bytes()) / 1e6,
+      best_asking.keys_ahead, best_asking.to_second_level ? 2 : 1);
   fmt::print(
       "| table | MB | lines per key | batched M/s | ns | of the limit | of the limit for its lines | one by one M/s | "
       "ns "

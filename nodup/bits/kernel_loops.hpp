@@ -26,7 +26,8 @@ std::uint64_t insert_lines(std::uint64_t* table, std::uint64_t lines, const Dige
   visit_prefetched<kLinesAhead / kLines>(
       count,
       [&](std::size_t i) {
-        for (unsigned j = 0; j < kLines; ++j) prefetch(table + line_place(keys[i], j, lines) * kLineWords);
+        for (unsigned j = 0; j < kLines; ++j)
+          prefetch_to_second_level(table + line_place(keys[i], j, lines) * kLineWords);
       },
       [&](std::size_t i) {
         bool missing = false;
@@ -43,7 +44,8 @@ void contain_lines(const std::uint64_t* table, std::uint64_t lines, const Digest
   visit_prefetched<kLinesAhead / kLines>(
       count,
       [&](std::size_t i) {
-        for (unsigned j = 0; j < kLines; ++j) prefetch(table + line_place(keys[i], j, lines) * kLineWords);
+        for (unsigned j = 0; j < kLines; ++j)
+          prefetch_to_second_level(table + line_place(keys[i], j, lines) * kLineWords);
       },
       [&](std::size_t i) {
         bool all = true;

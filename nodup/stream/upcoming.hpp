@@ -21,7 +21,7 @@ class Upcoming {
   // Once for each record. No branch but on the number of lines, which is the same for all.
   [[gnu::always_inline]] void ask() {
     for (std::size_t i = 0; i < lines_; ++i) {
-      prefetch_for_reading(at_);
+      prefetch_to_second_level(at_);
       at_ += at_ < end_ ? kLine : 0;
     }
   }
