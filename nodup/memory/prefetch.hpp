@@ -13,8 +13,8 @@ namespace nodup {
 }
 
 // Starts loading the cache line at p into the second level. That has room for more lines, and more of them can be under
-// way at once (random lines of 512 MB come a fifth faster), but whoever uses one waits for the step into the first
-// level: it pays where there is little to do with each line.
+// way at once, but whoever uses one waits for the step into the first level: it pays where there is little to do with
+// each line and the table is larger than the cache (docs/benchmarks.md).
 [[gnu::always_inline]] inline void prefetch_to_second_level(const void* p) noexcept {
   __builtin_prefetch(p, 0, 2);
   asm volatile("");
