@@ -5,7 +5,7 @@
 //   ops                  tables of 4, 64 and 512 MB, huge and small pages
 //   ops --small          a quick look: 4 MB, few rounds
 //   ops --rounds N       rounds per size (default 15; four times as many at 4 MB, where they are short)
-//   ops --kernels NAME   another set of kernels (portable, avx2, neon)
+//   ops --kernels NAME   another set of kernels (portable, avx2, avx512, neon)
 //   ops --only TEXT      only rows whose name holds TEXT; the limit is always there
 //
 // The stream: every event is a new key or, with probability 1/2, repeats a random earlier event of the same stream. Its

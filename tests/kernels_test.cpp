@@ -71,6 +71,48 @@ void insert_and_compare(const Kernels& set, unsigned per_key, unsigned wide, std
   }
 }
 
+// Records of `least` to `most` bytes, with separators between them, in memory that ends with them.
+void hash_and_compare(const Kernels& set, std::uint64_t seed, std::size_t least, std::size_t most,
+                      std::mt19937_64& random) {
+  const Hasher hasher(seed);
+  for (const std::size_t count : {0u, 1u, 7u, 8u, 9u, 16u, 17u, 100u}) {
+    std::vector<std::uint64_t> ends;
+    std::uint64_t size = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      size += least + random() % (most - least + 1);
+      ends.push_back(size++);
+    }
+    const std::size_t used = count == 0 ? 0 : ends.back();
+    const auto bytes = std::make_unique<char[]>(used);
+    for (std::size_t i = 0; i < used; ++i) bytes[i] = static_cast<char>(random());
+    for (const std::size_t from : {0u, 1u, 3u}) {
+      if (from > count) continue;
+      const Digest untouched{1, 2};
+      std::vector<Digest> digests(count + 1, untouched);
+      Upcoming upcoming(bytes.get(), used, count);
+      set.hash_records(hasher, bytes.get(), ends.data(), from, count, upcoming, digests.data());
+      for (std::size_t i = 0; i <= count; ++i) {
+        const std::uint64_t begin = i == 0 ? 0 : ends[i - 1] + 1;
+        const Digest want =
+            i < from || i == count ? untouched : hasher(std::string_view(bytes.get() + begin, ends[i] - begin));
+        ASSERT_EQ(digests[i], want) << set.name << " seed " << seed << " record " << i << " of " << count << " from "
+                                    << from << ", " << least << " to " << most << " bytes";
+      }
+    }
+  }
+}
+
+TEST(Kernels, HashRecordsAsTheHasherDoes) {
+  std::mt19937_64 random(21);
+  constexpr std::pair<std::size_t, std::size_t> kSizes[] = {{0, 0},    {17, 32},  {33, 64},  {30, 66},   {65, 96},
+                                                            {65, 128}, {90, 100}, {97, 128}, {120, 131}, {0, 300}};
+  for (const Kernels* set : available_kernels())
+    for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{0xFEDCBA9876543210}}) {
+      for (const auto& [least, most] : kSizes) hash_and_compare(*set, seed, least, most, random);
+      for (std::size_t size = 0; size <= 260; ++size) hash_and_compare(*set, seed, size, size, random);
+    }
+}
+
 TEST(Kernels, LinesEqualPortable) {
   std::uint64_t seed = 1;
   for (const Kernels* set : available_kernels())

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "nodup/bits/kernels.hpp"
+#include "nodup/bits/kernel_sets.hpp"
 #include "nodup/memory/prefetch.hpp"
 
 namespace nodup {
@@ -189,6 +189,7 @@ template <class Line8, class Line16>
 constexpr Kernels line_kernels(std::string_view name) {
   Kernels k{};
   k.name = name;
+  k.hash_records = hash_one_by_one;
   k.insert[0][0] = insert_lines<Line8, 1>;
   k.insert[0][1] = insert_lines<Line16, 1>;
   k.insert[1][0] = insert_lines<Line8, 2>;

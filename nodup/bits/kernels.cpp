@@ -18,8 +18,15 @@ std::vector<const Kernels*> detect() {
 #if defined(__x86_64__)
   // LZCNT cannot be asked for everywhere; whatever has BMI2 has it.
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-      __builtin_cpu_supports("popcnt"))
+      __builtin_cpu_supports("popcnt")) {
+    // VBMI2 is not used, but tells Ice Lake, Zen 4 and later ones from processors that AVX-512 slowed down.
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vbmi2")) {
+      static const Kernels avx512 = with_avx512(kAvx2Kernels);
+      sets.push_back(&avx512);
+    }
     sets.push_back(&kAvx2Kernels);
+  }
 #elif defined(__aarch64__)
   sets.push_back(&kNeonKernels);  // part of every aarch64 processor
 #endif

@@ -14,6 +14,8 @@
 #include "nodup/bits/line.hpp"
 #include "nodup/bits/queue_table.hpp"
 #include "nodup/hash/digest.hpp"
+#include "nodup/hash/hasher.hpp"
+#include "nodup/memory/upcoming.hpp"
 
 namespace nodup {
 
@@ -22,6 +24,11 @@ inline constexpr std::size_t kFindSlack = 8;
 
 struct Kernels {
   std::string_view name;
+
+  // Digests of the records from..to-1 of a block of bytes, as the hasher gives them. Record i lies between ends[i - 1],
+  // which is a separator, and ends[i]; record 0 begins with the block. Asks for something upcoming with each of them.
+  void (*hash_records)(const Hasher& hasher, const char* bytes, const std::uint64_t* ends, std::size_t from,
+                       std::size_t to, Upcoming& upcoming, Digest* digests);
 
   // Test-and-set of `count` keys in order in a table of lines, with memory asked for ahead; is_new[i] as for one
   // key after the other. Returns how many were new.

@@ -52,4 +52,16 @@ constexpr Kernels make() {
 
 constinit const Kernels kPortableKernels = make();
 
+[[gnu::flatten]] void hash_one_by_one(const Hasher& hasher, const char* bytes, const std::uint64_t* ends,
+                                      std::size_t from, std::size_t to, Upcoming& upcoming, Digest* digests) {
+  Upcoming asked = upcoming;
+  std::uint64_t begin = from == 0 ? 0 : ends[from - 1] + 1;
+  for (std::size_t i = from; i < to; ++i) {
+    asked.ask();
+    digests[i] = hasher({bytes + begin, static_cast<std::size_t>(ends[i] - begin)});
+    begin = ends[i] + 1;
+  }
+  upcoming = asked;
+}
+
 }  // namespace nodup

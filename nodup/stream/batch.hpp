@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "nodup/hash/digest.hpp"
+#include "nodup/memory/upcoming.hpp"
 #include "nodup/stream/records.hpp"
-#include "nodup/stream/upcoming.hpp"
 #include "nodup/theory/goal.hpp"
 
 namespace nodup {

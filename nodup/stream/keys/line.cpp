@@ -4,6 +4,7 @@
 //
 // Compared by text it is what a row of one column would be, so that a list of names meets the names in CSV and JSON:
 // the byte order mark of an input and a carriage return before the newline are no part of it.
+#include "nodup/bits/kernels.hpp"
 #include "nodup/stream/registry.hpp"
 
 namespace nodup {
@@ -20,25 +21,14 @@ class LineKey final : public Key {
     if (by_text_) {
       hash_texts(batch, hasher);
     } else {
-      hash_records(batch, hasher);
+      Upcoming upcoming = batch.upcoming;
+      kernels().hash_records(hasher, batch.bytes.data(), batch.ends.data(), batch.header, batch.size(), upcoming,
+                             batch.digests.data());
     }
     if (each_field_) batch.fields = batch.digests;
   }
 
  private:
-  [[gnu::flatten]] static void hash_records(Batch& batch, const Hasher& hasher) {
-    const char* const bytes = batch.bytes.data();
-    const std::uint64_t* const ends = batch.ends.data();
-    Digest* const digests = batch.digests.data();
-    const std::size_t count = batch.size();
-    Upcoming upcoming = batch.upcoming;
-    std::uint64_t from = batch.begin(batch.header);
-    for (std::size_t i = batch.header; i < count; ++i) {
-      upcoming.ask();
-      digests[i] = hasher({bytes + from, static_cast<std::size_t>(ends[i] - from)});
-      from = ends[i] + 1;
-    }
-  }
   void hash_texts(Batch& batch, const Hasher& hasher) const {
     for (std::size_t i = batch.header; i < batch.size(); ++i)
       batch.digests[i] = hasher(without_carriage_return(batch.row(i), format_));

@@ -9,7 +9,7 @@ namespace nodup {
 
 // A stretch of an open file in memory (mmap), which moves along as the file is read. It takes the place of read(2)
 // where that is possible. Either way every byte is copied once, into memory of our own that nobody else can change;
-// but only memory can be asked for ahead (stream/upcoming.hpp), while records read before are worked on. The copy is
+// but only memory can be asked for ahead (memory/upcoming.hpp), while records read before are worked on. The copy is
 // then three times as fast as one that waits for each line.
 //
 // One thread at a time. Needs a handler for SIGBUS, and sets it at the first copy: a file that becomes shorter, or a

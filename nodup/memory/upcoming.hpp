@@ -18,12 +18,12 @@ class Upcoming {
         end_(at == nullptr ? nullptr : at + bytes),
         lines_(at == nullptr || records == 0 ? 0 : (bytes / kLine + records) / records) {}
 
-  // Once for each record. No branch but on the number of lines, which is the same for all.
-  [[gnu::always_inline]] void ask() {
-    for (std::size_t i = 0; i < lines_; ++i) {
-      prefetch_to_second_level(at_);
-      at_ += at_ < end_ ? kLine : 0;
-    }
+  // For so many records.
+  [[gnu::always_inline]] void ask(std::size_t records = 1) {
+    const std::size_t left = static_cast<std::size_t>(end_ - at_) / kLine, wanted = lines_ * records;
+    const std::size_t lines = wanted < left ? wanted : left;
+    for (std::size_t i = 0; i < lines; ++i) prefetch_to_second_level(at_ + kLine * i);
+    at_ += kLine * lines;
   }
 
  private:
