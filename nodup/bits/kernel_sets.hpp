@@ -12,9 +12,10 @@ void hash_one_by_one(const Hasher& hasher, const char* bytes, const std::uint64_
                      std::size_t to, Upcoming& upcoming, Digest* digests);
 
 #if defined(__x86_64__)
-extern const Kernels kAvx2Kernels;  // needs AVX2, BMI1 and POPCNT (Haswell, 2013, and later)
+extern const Kernels kAvx2Kernels;  // needs AVX2, BMI, LZCNT and POPCNT (Haswell, 2013, and later)
 
-// The AVX2 set with what AVX-512 does better. Only for processors that have AVX-512 F, BW and DQ.
+// The AVX2 set with what AVX-512 does better. Only for processors that have all of that and AVX-512 F, BW
+// and DQ.
 Kernels with_avx512(const Kernels& avx2);
 #elif defined(__aarch64__)
 extern const Kernels kNeonKernels;

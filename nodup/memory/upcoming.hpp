@@ -12,13 +12,14 @@ namespace nodup {
 class Upcoming {
  public:
   Upcoming() = default;
-  // The `bytes` at `at`, or nothing if that is nullptr, in as many equal portions as this batch has records.
+  // The `bytes` at `at`, or nothing if that is nullptr, in as many equal portions as this batch has records. Less than
+  // a cache line at their end is left out.
   Upcoming(const char* at, std::size_t bytes, std::size_t records)
       : at_(at),
         end_(at == nullptr ? nullptr : at + bytes),
         lines_(at == nullptr || records == 0 ? 0 : (bytes / kLine + records) / records) {}
 
-  // For so many records.
+  // To be called along with the work on so many records: asks for their portions.
   [[gnu::always_inline]] void ask(std::size_t records = 1) {
     const std::size_t left = static_cast<std::size_t>(end_ - at_) / kLine, wanted = lines_ * records;
     const std::size_t lines = wanted < left ? wanted : left;

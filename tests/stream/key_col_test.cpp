@@ -49,6 +49,11 @@ TEST(KeyCol, TakesColumnsInTheOrderAsked) {
   EXPECT_EQ(one(tsv(), "col:2", "a\tb c\td"), columns({"b c"}));
 }
 
+TEST(KeyCol, TakesColumnsOfEverySize) {
+  for (const std::string& value : values_of_every_size())
+    EXPECT_EQ(one(csv(), "col:2,1", "x," + value), columns({value, "x"})) << value;
+}
+
 TEST(KeyCol, EmptyColumnsAreText) {
   EXPECT_EQ(one(csv(), "col:2", "a,,c"), columns({""}));
   EXPECT_EQ(one(csv(), "col:3", "a,b,"), columns({""}));

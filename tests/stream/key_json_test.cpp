@@ -42,6 +42,11 @@ void expect_key(const std::string& specification, const std::string& record, con
   EXPECT_EQ(batch.digests[0], framed(fields)) << specification << " in " << record;
 }
 
+TEST(KeyJson, TakesTextsOfEverySize) {
+  for (const std::string& value : values_of_every_size())
+    expect_key("json:b,a", R"({"a":1,"b":")" + value + "\"}", {{FieldTag::text, value}, {FieldTag::number, "1"}});
+}
+
 TEST(KeyJson, TellsKindsOfValuesApart) {
   expect_key("json:a", R"({"a":"x"})", {{FieldTag::text, "x"}});
   expect_key("json:a", R"({"a":""})", {{FieldTag::text, ""}});
